@@ -1,3 +1,7 @@
+add_custom_target(all_tests)       # what asan builds: no programs that nobody tests, no benchmarks
+add_custom_target(threaded_tests)  # what tsan builds: the tests labelled "threaded"
+add_custom_target(all_benches)
+
 # larder_library(FOLDER [DEPENDS FOLDER|TARGET ...]): one library for one folder, all of its *.cpp and
 # *.h. It links only with what DEPENDS names; ./dev lint holds #include lines against the same table.
 function(larder_library folder)
@@ -37,8 +41,8 @@ function(larder_program name source)
   target_link_libraries(${name} PRIVATE ${links})
 endfunction()
 
-# larder_test(FOLDER [LABELS ...] DEPENDS ...): one GoogleTest program of all *_test.cpp below
-# tests/FOLDER, one CTest test.
+# larder_test(FOLDER [LABELS ...] DEPENDS ...): one GoogleTest program of all *.cpp below tests/FOLDER,
+# one CTest test. Labels: quick (seconds; ./dev test quick runs it), threaded (tsan runs it).
 function(larder_test folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LABELS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${folder}/*.cpp)
@@ -52,4 +56,24 @@ function(larder_test folder)
   target_link_libraries(${name} PRIVATE ${links} GTest::gtest GTest::gmock GTest::gtest_main)
   add_test(NAME ${folder} COMMAND ${name})
   set_tests_properties(${folder} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 900)
+  add_dependencies(all_tests ${name})
+  if("threaded" IN_LIST ARG_LABELS)
+    add_dependencies(threaded_tests ${name})
+  endif()
+endfunction()
+
+# larder_bench(GROUP FILE DEPENDS ...): the Google Benchmark program tests/bench/FILE, one of those that
+# `./dev bench GROUP` runs. Only release builds it. tests/bench/report.h says how it reports.
+function(larder_bench group file)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/bench/${file} OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  string(REGEX REPLACE "_bench\\.cpp$" "" stem ${file})
+  string(REPLACE "/" "_" links "${ARG_DEPENDS}")
+  add_executable(bench-${group}-${stem} tests/bench/${file})
+  target_include_directories(bench-${group}-${stem} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(bench-${group}-${stem} PRIVATE ${links} benchmark::benchmark
+    benchmark::benchmark_main)
+  add_dependencies(all_benches bench-${group}-${stem})
 endfunction()
