@@ -22,6 +22,7 @@ larder_library(sim/cli        DEPENDS sim/explore sim/cache sim/replay CLI11::CL
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_test(unit/core/base      DEPENDS core/base LABELS quick)
+larder_test(unit/core/protocol  DEPENDS core/protocol LABELS quick)
 larder_test(unit/core/space     DEPENDS core/space rapidcheck LABELS quick)
 larder_test(unit/core/eviction  DEPENDS core/eviction rapidcheck LABELS quick)
 larder_test(unit/core/catalog   DEPENDS core/catalog rapidcheck LABELS quick)

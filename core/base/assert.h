@@ -8,9 +8,9 @@ namespace larder {
 using AssertionHandler = void (*)(const char* condition, const char* message,
                                   std::source_location where);
 
-// Replaces the handler (the default prints to stderr and aborts) and returns the one before, so that
-// a property test can turn a broken invariant into an exception and shrink it. Call it before any
-// other thread uses Larder.
+// Replaces the handler (the default prints to stderr and aborts) and returns the one before, so
+// that a property test can turn a broken invariant into an exception and shrink it. Call it before
+// any other thread uses Larder.
 AssertionHandler set_assertion_handler(AssertionHandler handler) noexcept;
 
 [[noreturn]] void assertion_failed(const char* condition, const char* message,
@@ -20,8 +20,8 @@ AssertionHandler set_assertion_handler(AssertionHandler handler) noexcept;
 
 // An invariant of ours, checked in every build type. Bad input from outside is never an assertion:
 // that is an Error.
-#define LARDER_ASSERT(condition, ...)                                                  \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]]                                                     \
-      ::larder::assertion_failed(#condition, "" __VA_ARGS__);                          \
+#define LARDER_ASSERT(condition, ...)                         \
+  do {                                                        \
+    if (!(condition)) [[unlikely]]                            \
+      ::larder::assertion_failed(#condition, "" __VA_ARGS__); \
   } while (false)

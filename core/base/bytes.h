@@ -10,8 +10,14 @@ struct Bytes {
   std::uint64_t value = 0;
 
   constexpr auto operator<=>(const Bytes&) const = default;
-  constexpr Bytes& operator+=(Bytes other) { value += other.value; return *this; }
-  constexpr Bytes& operator-=(Bytes other) { value -= other.value; return *this; }
+  constexpr Bytes& operator+=(Bytes other) {
+    value += other.value;
+    return *this;
+  }
+  constexpr Bytes& operator-=(Bytes other) {
+    value -= other.value;
+    return *this;
+  }
   friend constexpr Bytes operator+(Bytes a, Bytes b) { return {a.value + b.value}; }
   friend constexpr Bytes operator-(Bytes a, Bytes b) { return {a.value - b.value}; }
   friend constexpr Bytes operator*(Bytes a, std::uint64_t factor) { return {a.value * factor}; }
@@ -22,9 +28,7 @@ struct Bytes {
   constexpr Bytes rounded_up(std::uint64_t alignment) const {
     return {(value + alignment - 1) & ~(alignment - 1)};
   }
-  constexpr Bytes rounded_down(std::uint64_t alignment) const {
-    return {value & ~(alignment - 1)};
-  }
+  constexpr Bytes rounded_down(std::uint64_t alignment) const { return {value & ~(alignment - 1)}; }
 };
 
 inline namespace literals {

@@ -12,21 +12,21 @@
 
 namespace larder {
 
-// What went wrong. Where Mooncake has the same error, the name and the number are Mooncake's, so that
-// its callers understand ours; the names below -2000 are Larder's own.
+// What went wrong. Where Mooncake has the same error, the name and the number are Mooncake's, so
+// that its callers understand ours; the names below -2000 are Larder's own.
 enum class ErrorCode : std::int32_t {
   internal_error = -1,
   buffer_overflow = -10,  // the caller's buffer is full or too small; not the pool
   segment_not_found = -101,
   segment_already_exists = -102,
-  client_not_found = -103,      // no such session
-  no_available_handle = -200,   // the pool has no room
-  invalid_version = -300,       // the peer speaks a protocol that we do not
+  client_not_found = -103,     // no such session
+  no_available_handle = -200,  // the pool has no room
+  invalid_version = -300,      // the peer speaks a protocol that we do not
   invalid_key = -400,
   write_fail = -500,
   invalid_params = -600,
-  illegal_client = -601,        // the put belongs to another session
-  invalid_write = -700,         // the put is not unfinished (any more)
+  illegal_client = -601,  // the put belongs to another session
+  invalid_write = -700,   // the put is not unfinished (any more)
   invalid_read = -701,
   invalid_replica = -702,
   replica_is_not_ready = -703,
@@ -47,13 +47,13 @@ enum class ErrorCode : std::int32_t {
   file_read_fail = -1102,
   file_write_fail = -1103,
 
-  put_in_flight = -2000,        // OBJECT_ALREADY_EXISTS, but the other put has not ended: not stored
-  epoch_superseded = -2001,     // a newer master leads
-  node_lost = -2002,            // this incarnation was given up and must retire everything
-  busy = -2003,                 // a bounded queue is full: try again later
-  fill_refused = -2004,         // the node will never take this fill; `detail` says why
+  put_in_flight = -2000,     // OBJECT_ALREADY_EXISTS, but the other put has not ended: not stored
+  epoch_superseded = -2001,  // a newer master leads
+  node_lost = -2002,         // this incarnation was given up and must retire everything
+  busy = -2003,              // a bounded queue is full: try again later
+  fill_refused = -2004,      // the node will never take this fill; `detail` says why
   cancelled = -2005,
-  bad_file = -2006,             // a file's content is not what it must be; `detail` has the place
+  bad_file = -2006,  // a file's content is not what it must be; `detail` has the place
 };
 
 // The name as Mooncake's users know it, such as "OBJECT_NOT_FOUND".
@@ -63,14 +63,15 @@ bool is_error_code(std::int32_t number);
 
 // The facts that a person needs to act on an error. Unset ones are empty or zero.
 struct ErrorFacts {
-  std::string detail;    // a sentence, with the numbers in it
+  std::string detail;  // a sentence, with the numbers in it
   std::string key;
   std::string endpoint;
   Bytes size;
   Duration elapsed{0};
 };
 
-// A code, and facts where there are any. Two words wide; making one without facts allocates nothing.
+// A code, and facts where there are any. Two words wide; making one without facts allocates
+// nothing.
 class [[nodiscard]] Error {
  public:
   explicit Error(ErrorCode code) : code_(code) {}
@@ -115,8 +116,8 @@ inline std::unexpected<Error> failed(ErrorCode code, std::string detail) {
 
 #define LARDER_TRY_JOIN_(a, b) a##b
 #define LARDER_TRY_JOIN(a, b) LARDER_TRY_JOIN_(a, b)
-#define LARDER_TRY_IMPL(result, target, expression)            \
-  auto result = (expression);                                  \
+#define LARDER_TRY_IMPL(result, target, expression)               \
+  auto result = (expression);                                     \
   if (!result) return std::unexpected(std::move(result).error()); \
   target = *std::move(result)
 
@@ -124,8 +125,8 @@ inline std::unexpected<Error> failed(ErrorCode code, std::string detail) {
 #define LARDER_TRY(target, ...) \
   LARDER_TRY_IMPL(LARDER_TRY_JOIN(larder_try_, __LINE__), target, (__VA_ARGS__))
 // LARDER_CHECK(f()): for a Status.
-#define LARDER_CHECK(...)                                                                \
-  do {                                                                                   \
-    if (auto larder_status = (__VA_ARGS__); !larder_status)                              \
-      return std::unexpected(std::move(larder_status).error());                          \
+#define LARDER_CHECK(...)                                       \
+  do {                                                          \
+    if (auto larder_status = (__VA_ARGS__); !larder_status)     \
+      return std::unexpected(std::move(larder_status).error()); \
   } while (false)

@@ -38,8 +38,8 @@ class ChecksumStream {
 };
 std::uint64_t checksum(std::span<const std::byte> payload);
 
-// A running 64-bit digest of plain values, the same on every machine. For state hashes and digests of
-// decisions, not for hash tables.
+// A running 64-bit digest of plain values, the same on every machine. For state hashes and digests
+// of decisions, not for hash tables.
 class Digest {
  public:
   Digest& add(std::uint64_t value) {

@@ -23,10 +23,10 @@ struct IncarnationTag {};
 struct SessionTag {};
 struct InstanceTag {};
 
-using SegmentId = Id<SegmentTag>;          // one contribution of memory by one incarnation of a node
+using SegmentId = Id<SegmentTag>;  // one contribution of memory by one incarnation of a node
 using IncarnationId = Id<IncarnationTag>;  // one life of a node
 using SessionId = Id<SessionTag>;          // one client, across its connections
-using InstanceId = Id<InstanceTag>;        // one start of a master: tells two masters of one epoch apart
+using InstanceId = Id<InstanceTag>;  // one start of a master: tells two masters of one epoch apart
 
 // Orders masters: the later one has the higher epoch. Zero means "no master yet".
 struct Epoch {
@@ -47,14 +47,18 @@ struct PutId {
 // For people: 32 hexadecimal digits, and "epoch-counter".
 std::string id_text(std::uint64_t high, std::uint64_t low);
 template <class Tag>
-std::string to_string(const Id<Tag>& id) { return id_text(id.high, id.low); }
+std::string to_string(const Id<Tag>& id) {
+  return id_text(id.high, id.low);
+}
 std::string to_string(PutId id);
 
 // For hash tables; ids are random enough to be their own hash.
 struct IdHash {
   using is_avalanching = void;
   template <class Tag>
-  std::size_t operator()(const Id<Tag>& id) const { return id.high ^ (id.low * 0x9e3779b97f4a7c15u); }
+  std::size_t operator()(const Id<Tag>& id) const {
+    return id.high ^ (id.low * 0x9e3779b97f4a7c15u);
+  }
   std::size_t operator()(PutId id) const {
     std::uint64_t x = (id.epoch.value ^ (id.counter * 0x9e3779b97f4a7c15u));
     x ^= x >> 32;

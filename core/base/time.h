@@ -7,8 +7,8 @@ namespace larder {
 
 using Duration = std::chrono::nanoseconds;
 
-// The clock of one process: a boot-time clock in real/, the virtual clock of one host in sim/. It is
-// only a tag, since nothing in core may read a clock. Instants of two processes must never meet:
+// The clock of one process: a boot-time clock in real/, the virtual clock of one host in sim/. It
+// is only a tag, since nothing in core may read a clock. Instants of two processes must never meet:
 // what crosses a process border is a Duration, counted by the receiver from before it asked.
 struct ProcessClock {
   using duration = Duration;
