@@ -1,0 +1,33 @@
+#include "core/eviction/fifo.h"
+
+#include "core/base/assert.h"
+
+namespace larder {
+
+void FifoPolicy::insert(Evictable& unit, const Evictable*) {
+  LARDER_ASSERT(!unit.in_policy);
+  unit.in_policy = true;
+  unit.stamp = ++stamp_;
+  list_.push_back(unit);
+  ++size_;
+}
+
+void FifoPolicy::access(Evictable& unit) { LARDER_ASSERT(unit.in_policy); }
+
+void FifoPolicy::erase(Evictable& unit) {
+  LARDER_ASSERT(unit.in_policy);
+  unit.in_policy = false;
+  list_.remove(unit);
+  --size_;
+}
+
+void FifoPolicy::defer(Evictable& unit) {
+  LARDER_ASSERT(unit.in_policy);
+  unit.stamp = ++stamp_;
+  list_.remove(unit);
+  list_.push_back(unit);
+}
+
+void FifoPolicy::check_invariants() const { list_.check_order(size_, stamp_); }
+
+}  // namespace larder
