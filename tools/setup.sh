@@ -41,6 +41,6 @@ setup() {
   fi
   # shellcheck disable=SC2086  # names is a list
   as_root apt-get update -qq </dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-install-recommends $names \
-    </dev/null || die "apt-get could not install: $names"
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 $names </dev/null || die "apt-get could not install: $names"
 }
