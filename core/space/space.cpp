@@ -7,12 +7,11 @@
 #include <utility>
 
 #include "core/base/assert.h"
-#include "core/space/extent_shape.h"
 
 namespace larder {
 namespace {
 
-constexpr std::uint64_t granule = extent_granule;
+constexpr std::uint64_t granule = 64;
 
 std::string text(Range range) {
   return "[" + std::to_string(range.offset.value) + ", +" + std::to_string(range.length.value) +

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/space/extent_shape.h"
+#include "core/protocol/extent_shape.h"
 
 namespace larder {
 namespace {
@@ -319,10 +319,10 @@ TEST(ExtentShape, RoundsUpAddsTheFooterAndAlignsLargeOnes) {
   EXPECT_EQ(extent_shape(256_KiB - 1_B).alignment, 64u);
   EXPECT_EQ(extent_shape(256_KiB).alignment, 4096u);
   EXPECT_EQ(extent_shape(256_KiB).length, 256_KiB + 64_B);
-  EXPECT_EQ(extent_shape(256_KiB, Footer::none).length, 256_KiB);
-  EXPECT_EQ(extent_shape(0_B, Footer::none).length, 64_B);
+  EXPECT_EQ(extent_shape(256_KiB, SegmentKind::file).length, 256_KiB);
+  EXPECT_EQ(extent_shape(0_B, SegmentKind::file).length, 64_B);
   EXPECT_EQ(extent_shape({~std::uint64_t{0}}).length.value, ~std::uint64_t{63});
-  EXPECT_EQ(extent_shape({~std::uint64_t{0}}, Footer::none).length.value, ~std::uint64_t{63});
+  EXPECT_EQ(extent_shape({~std::uint64_t{0}}, SegmentKind::file).length.value, ~std::uint64_t{63});
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/space/extent_shape.h"
+#include "core/protocol/extent_shape.h"
 #include "core/space/space.h"
 
 namespace larder {

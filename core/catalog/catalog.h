@@ -1,0 +1,149 @@
+#pragma once
+
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/hash.h"
+#include "core/catalog/deadlines.h"
+#include "core/catalog/object.h"
+#include "core/catalog/slab.h"
+#include "core/eviction/eviction_order.h"
+
+namespace larder {
+
+// The objects by name, with their groups, leases, pins and times to live, and the order in which
+// eviction would take them. It knows nothing of sessions, nodes or space: whoever removes an object
+// has dealt with its replicas before.
+//
+// A key has at most one COMPLETE version and one unfinished one. Confined to one thread; a function
+// of the calls alone. Lookups, adding, publishing and erasing are O(1) (leaf-first: O(log n)).
+class Catalog {
+ public:
+  explicit Catalog(EvictionOrder order) : order_(std::move(order)) {}
+  Catalog(const Catalog&) = delete;
+  Catalog& operator=(const Catalog&) = delete;
+
+  // The short name of a tenant; made when it is first seen. INVALID_PARAMS beyond 65,535 tenants.
+  Result<TenantId> tenant(std::string_view name);
+  std::string_view tenant_name(TenantId id) const { return tenants_[id]; }
+
+  struct Name {
+    TenantId tenant = 0;
+    std::string_view text;
+    std::uint64_t hash = 0;
+  };
+  static Name name(TenantId tenant, std::string_view text);
+
+  struct Versions {
+    Object* current = nullptr;  // COMPLETE
+    Object* unfinished = nullptr;
+  };
+  Versions find(const Name& key) const;
+  Group* find_group(const Name& name) const;
+
+  struct NewObject {
+    PutId put_id;
+    Bytes size;
+    bool hard_pin = false;
+    std::optional<Name> group;  // joined at once; made if it is new
+  };
+  // An unfinished version. Preconditions: the key has none; the group has room (group_has_room).
+  // The caller sets Object::put.
+  Object& add_unfinished(const Name& key, const NewObject& what);
+  bool group_has_room(const Name& name) const;
+
+  struct Publication {
+    Time now;
+    Duration soft_pin{0};
+    Duration time_to_live{0};    // zero: none
+    std::optional<Name> parent;  // the key or group that it extends
+  };
+  // The unfinished version becomes the COMPLETE one. Precondition: the key's older COMPLETE version
+  // has been erased. Its `bytes` are what its eviction would free.
+  void publish(Object& object, const Publication& how, Bytes bytes);
+  // What its eviction would free has changed, as when one of its replicas went.
+  void resize(Object& object, Bytes bytes);
+
+  void erase(Object& object);
+
+  // The unit whose lease and place in the order stand for the object.
+  static Unit& unit(Object& object);
+  static const Unit& unit(const Object& object);
+
+  struct LeaseHandle {
+    std::uint32_t slot = 0;
+    std::uint32_t round = 0;
+  };
+  // A reader was given the object's replicas: a full lease, and it is the most recently used.
+  LeaseHandle grant_lease(Object& object, Time now, Time until);
+  // A short lease for Exists, unless eviction waits for the last one to end.
+  void grant_exists_lease(Object& object, Time now, Time until);
+  void give_back(LeaseHandle handle);
+  // Nobody may free it before `until`.
+  void hold(Object& object, Time until);
+
+  // What time alone has ended. Each call returns one, earliest first; nullptr when nothing is due.
+  Object* pop_expired(Time now);
+  bool end_soft_pin(Time now);
+  std::optional<Time> next_deadline() const;
+
+  EvictionOrder& order() { return order_; }
+  const EvictionOrder& order() const { return order_; }
+  // For walks: slots 0 to slots()-1; nullptr for a vacant one.
+  Object* at(std::uint32_t slot) const { return objects_.at(slot); }
+  std::uint32_t slots() const { return objects_.slots(); }
+  std::size_t complete_objects() const { return complete_; }
+  std::size_t size() const { return objects_.size(); }
+
+  void check_invariants() const;
+  // Of everything here, in a fixed order; instants relative to `now`. O(n).
+  void add_to(Digest& digest, Time now) const;
+
+ private:
+  struct KeyOf {
+    static Name of(const Object* object) {
+      return {object->tenant, object->key(), object->key_hash};
+    }
+    static Name of(const Group* group) { return {group->tenant, group->name, group->name_hash}; }
+    static const Name& of(const Name& name) { return name; }
+  };
+  struct Hash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::size_t operator()(const auto& value) const { return KeyOf::of(value).hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const auto& a, const auto& b) const {
+      const Name x = KeyOf::of(a);
+      const Name y = KeyOf::of(b);
+      return x.hash == y.hash && x.tenant == y.tenant && x.text == y.text;
+    }
+  };
+
+  Object* head(const Name& key) const;
+  const Unit* find_unit(const Name& name) const;
+  void join(Object& object, const Name& group);
+  void leave(Object& object);
+  // Puts the unit into the order, or takes it out, as its members and pins ask for.
+  void place(Unit& unit, bool evictable, const EvictionOrder::Insertion& how);
+
+  EvictionOrder order_;
+  std::vector<std::string> tenants_;
+  Slab<Object> objects_;
+  Slab<Group> groups_;
+  // The COMPLETE version of each key if it has one, else the unfinished one.
+  boost::unordered_flat_set<Object*, Hash, Equal> by_key_;
+  boost::unordered_flat_set<Group*, Hash, Equal> by_group_;
+  Deadlines<std::uint32_t> expiries_;  // object slots
+  Deadlines<std::uint32_t> soft_pins_;
+  std::uint32_t lease_rounds_ = 0;
+  std::size_t complete_ = 0;
+};
+
+}  // namespace larder
