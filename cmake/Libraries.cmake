@@ -35,3 +35,5 @@ larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache LABELS quick)
+
+larder_bench(core space_bench.cpp  DEPENDS core/space)

@@ -1,6 +1,7 @@
 add_custom_target(all_tests)       # what asan builds: no programs that nobody tests, no benchmarks
 add_custom_target(threaded_tests)  # what tsan builds: the tests labelled "threaded"
 add_custom_target(all_benches)
+add_custom_target(all_fuzzers)
 
 # larder_library(FOLDER [DEPENDS FOLDER|TARGET ...]): one library for one folder, all of its *.cpp and
 # *.h. It links only with what DEPENDS names; ./dev lint holds #include lines against the same table.
@@ -76,4 +77,20 @@ function(larder_bench group file)
   target_link_libraries(bench-${group}-${stem} PRIVATE ${links} benchmark::benchmark
     benchmark::benchmark_main)
   add_dependencies(all_benches bench-${group}-${stem})
+endfunction()
+
+# larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the fuzz preset
+# builds. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
+function(larder_fuzz file)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/${file} OR NOT LARDER_SANITIZE MATCHES "fuzzer")
+    return()
+  endif()
+  string(REGEX REPLACE "_fuzz\\.cpp$" "" stem ${file})
+  string(REPLACE "/" "_" links "${ARG_DEPENDS}")
+  add_executable(fuzz-${stem} tests/fuzz/${file})
+  target_include_directories(fuzz-${stem} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(fuzz-${stem} PRIVATE ${links})
+  target_link_options(fuzz-${stem} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(all_fuzzers fuzz-${stem})
 endfunction()

@@ -36,7 +36,7 @@ def read(root: pathlib.Path) -> list[Entry]:
             "program": lambda: positional[1],
             "test": lambda: "tests/" + positional[0],
             "bench": lambda: "tests/bench/" + positional[1],
-            "fuzz": lambda: "tests/fuzz/" + positional[1],
+            "fuzz": lambda: "tests/fuzz/" + positional[0],
         }[kind]()
         line = text.count("\n", 0, call.start()) + 1
         entries.append(Entry(kind, path, tuple(lists.get("DEPENDS", ())), line))
