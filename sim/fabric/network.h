@@ -1,0 +1,129 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/random.h"
+#include "sim/fabric/flow.h"
+#include "sim/fabric/host.h"
+#include "sim/fabric/rate_model.h"
+#include "sim/kernel/kernel.h"
+
+namespace larder::sim {
+
+// What a link does to messages, one by one. Probabilities are from 0 to 1.
+struct LinkFaults {
+  double lose = 0;
+  double duplicate = 0;
+  double reorder = 0;
+  Duration jitter{0};            // each message is later by a part of this
+  Duration disorder{1'000'000};  // a reordered message, or a second copy, by a part of this
+};
+
+// The network between the hosts of one world: messages, which are small and whole, and flows, which
+// take time (flow.h). Links keep the order of messages but for those that `reorder` picks and for
+// second copies. Nothing crosses a blocked route: messages, also those on their way, are lost;
+// flows wait.
+class Network {
+ public:
+  struct Config {
+    Bytes chunk = 4_KiB;  // flows are copied in pieces of this size
+  };
+  struct Counters {
+    std::uint64_t sent = 0;
+    std::uint64_t delivered = 0;  // copies
+    std::uint64_t lost = 0;
+    std::uint64_t duplicated = 0;
+    std::uint64_t reordered = 0;
+    std::uint64_t blocked = 0;  // copies
+    Bytes moved;                // by flows
+  };
+
+  Network(Kernel& kernel, const Config& config, std::unique_ptr<RateModel> rates);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  // Precondition: no flow is left.
+  ~Network();
+
+  HostId add_host(const HostSpec& spec);
+  const HostSpec& host(HostId id) const { return hosts_[id.value]; }
+  std::size_t hosts() const { return hosts_.size(); }
+
+  // Calls deliver() when the message arrives: never, once or twice. `deliver` is copied for each
+  // arrival, and must itself find out whether whom it is for still lives. `label` as in Event.
+  template <class Deliver>
+  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver);
+  // Between arrival at an idle network and sending, without faults.
+  Duration latency(Route route) const;
+
+  void set_faults(const LinkFaults& faults);  // of all links between different hosts
+  void set_faults(Route route, const LinkFaults& faults);
+
+  // One direction.
+  void set_blocked(Route route, bool blocked);
+  bool blocked(Route route) const { return link(route).blocked; }
+  // Cuts these hosts off from all others, both ways.
+  void isolate(std::span<const HostId> island);
+  // No route is blocked any more.
+  void heal();
+  void degrade(HostId host, double share);
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  friend class Flow;
+
+  struct Link {
+    LinkFaults faults;
+    bool blocked = false;
+    Instant last_arrival{};
+  };
+
+  Link& link(Route route) { return links_[route.from.value][route.to.value]; }
+  const Link& link(Route route) const { return links_[route.from.value][route.to.value]; }
+  Duration part_of(Duration whole);
+  // When the copies of a message that is sent now arrive; instant_never: not at all.
+  struct Arrivals {
+    Instant first = instant_never;
+    Instant second = instant_never;
+  };
+  Arrivals draw_arrivals(Route route, Bytes size);
+  bool arrives(Route route);
+
+  void add(Flow& flow);
+  void remove(Flow& flow) noexcept;
+  void start_rate(Flow& flow);
+  void end_rate(Flow& flow);
+  void apply_rates();
+  void reconsider_flows();
+
+  Kernel& kernel_;
+  Config config_;
+  std::unique_ptr<RateModel> rates_;
+  Random message_random_;
+  Random flow_random_;
+  std::vector<HostSpec> hosts_;
+  std::vector<std::vector<Link>> links_;
+  std::vector<Flow*> flows_;  // by number; null: free
+  std::vector<std::uint32_t> free_numbers_;
+  std::vector<RateModel::FlowRate> changed_;
+  Counters counters_;
+};
+
+template <class Deliver>
+void Network::send(Route route, Bytes size, std::uint32_t label, Deliver deliver) {
+  const auto [first, second] = draw_arrivals(route, size);
+  if (second != instant_never) {
+    kernel_.post(second, label, [this, route, deliver] {
+      if (arrives(route)) deliver();
+    });
+  }
+  if (first == instant_never) return;
+  kernel_.post(first, label, [this, route, deliver = std::move(deliver)] {
+    if (arrives(route)) deliver();
+  });
+}
+
+}  // namespace larder::sim
