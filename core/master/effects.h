@@ -14,9 +14,10 @@ namespace larder {
 // The driver's name for a request that waits for answers; used once.
 using Ticket = std::uint64_t;
 
-// Takes answers as they come: most during apply() of their request, some later (a put that waits for
-// space, a removal that waits for retirement). Every index of a request is answered once, unless the
-// same request came again on a newer ticket, which then gets all of them, or its session is lost.
+// Takes answers as they come: most during apply() of their request, some later (a put that waits
+// for space, a removal that waits for retirement). Every index of a request is answered once,
+// unless the same request came again on a newer ticket, which then gets all of them, or its session
+// is lost.
 class AnswerSink {
  public:
   virtual void answer(Ticket ticket, std::uint32_t index, const Answer& answer) = 0;
@@ -36,7 +37,7 @@ struct NodeLost {
 struct RecoveryEnded {
   Epoch epoch;
 };
-struct NewerEpoch {   // this master was shown a higher epoch: keep it, then exit
+struct NewerEpoch {  // this master was shown a higher epoch: keep it, then exit
   Epoch epoch;
 };
 using StateRecord = std::variant<NodeKnown, NodeLost, RecoveryEnded, NewerEpoch>;
@@ -50,15 +51,15 @@ struct ObjectEvent {
 };
 
 // What a step of the master wants done, in this order: make `records` durable; then let the answers
-// go out that `answers` was given during the step; then send `commands`, each to the connection of its
-// node (dropped if it has none). The driver empties the lists between steps.
+// go out that `answers` was given during the step; then send `commands`, each to the connection of
+// its node (dropped if it has none). The driver empties the lists between steps.
 struct MasterEffects {
   explicit MasterEffects(AnswerSink& sink) : answers(sink) {}
 
   std::vector<StateRecord> records;
   AnswerSink& answers;
   std::vector<Command> commands;
-  std::vector<ObjectEvent> events;   // only if MasterConfig::object_events
+  std::vector<ObjectEvent> events;  // only if MasterConfig::object_events
 
   void clear() {
     records.clear();

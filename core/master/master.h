@@ -12,10 +12,10 @@
 
 namespace larder {
 
-// The master: keeps the directory of objects, replicas, segments, leases and space, and never touches
-// a value's bytes (design: §4, §5). A state machine: requests and the time go in, effects come out;
-// no I/O, clock or thread. `now` never decreases. Confined to one thread. The same calls with the
-// same configuration give the same effects and the same digest, to the bit.
+// The master: keeps the directory of objects, replicas, segments, leases and space, and never
+// touches a value's bytes (design: §4, §5). A state machine: requests and the time go in, effects
+// come out; no I/O, clock or thread. `now` never decreases. Confined to one thread. The same calls
+// with the same configuration give the same effects and the same digest, to the bit.
 //
 // Bad input is answered with an error and changes nothing. A broken invariant aborts.
 class Master {

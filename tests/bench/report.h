@@ -13,9 +13,9 @@
 // Rates and times count CPU time, or the time that passed if the benchmark has UseRealTime().
 namespace larder::bench {
 
-// What a value is held against. With `value` empty, `name` is another benchmark of the same program,
-// measured in the same run (a name without arguments means: with the same arguments as here). With
-// a `value`, in the unit of the report, `name` says in words where it comes from.
+// What a value is held against. With `value` empty, `name` is another benchmark of the same
+// program, measured in the same run (a name without arguments means: with the same arguments as
+// here). With a `value`, in the unit of the report, `name` says in words where it comes from.
 struct Reference {
   std::string_view name;
   std::optional<double> value;
