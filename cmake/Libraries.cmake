@@ -34,6 +34,6 @@ larder_test(unit/workloads      DEPENDS workloads LABELS quick)
 larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
-larder_test(unit/sim/cache      DEPENDS sim/cache LABELS quick)
+larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 
 larder_bench(core space_bench.cpp  DEPENDS core/space)

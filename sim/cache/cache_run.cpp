@@ -1,0 +1,52 @@
+#include "sim/cache/cache_run.h"
+
+#include <string>
+#include <utility>
+
+namespace larder::sim {
+
+Result<CacheRun> CacheRun::make(std::string_view policy, CacheBlocks blocks) {
+  LARDER_TRY(auto made, make_policy(policy));
+  return CacheRun(std::move(made), CachePoint{.policy = std::string(policy), .blocks = blocks});
+}
+
+CacheRun::CacheRun(std::unique_ptr<EvictionPolicy> policy, CachePoint point)
+    : policy_(std::move(policy)), point_(std::move(point)) {}
+
+void CacheRun::request(std::span<const BlockNumber> blocks) {
+  const Block* before = nullptr;
+  bool leading = true;
+  bool bypassing = false;
+  for (const BlockNumber number : blocks) {
+    if (number >= held_.size()) held_.resize(number + std::size_t{1});
+    Block* const block = held_[number];
+    if (block != nullptr) {
+      ++point_.hits;
+      if (leading) ++point_.leading_hits;
+      policy_->access(*block);
+      before = block;
+      continue;
+    }
+    leading = false;
+    if (!bypassing) before = insert(number, before);
+    bypassing = bypassing || before == nullptr;
+    if (bypassing) ++point_.bypassed;
+  }
+  point_.accesses += blocks.size();
+}
+
+CacheRun::Block* CacheRun::insert(BlockNumber number, const Block* parent) {
+  Block* const block = spare_ != nullptr ? std::exchange(spare_, nullptr) : &blocks_.emplace_back();
+  block->number = number;
+  held_[number] = block;
+  policy_->insert(*block, parent);
+  if (!point_.blocks || policy_->size() <= *point_.blocks) return block;
+
+  auto* const leaver = static_cast<Block*>(policy_->victim());
+  policy_->erase(*leaver);
+  held_[leaver->number] = nullptr;
+  spare_ = leaver;
+  return leaver == block ? nullptr : block;
+}
+
+}  // namespace larder::sim

@@ -1,0 +1,93 @@
+#include "sim/cache/hit_rates.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/unit/sim/cache/naive_cache.h"
+
+namespace larder::sim {
+namespace {
+
+using workloads::BlockId;
+
+TEST(HitRates, AnswersEachPolicyInEachSizeInTheOrderAsked) {
+  HitRates rates = HitRates::make({.policies = {"leaf-first", "lru"}, .sizes = {1, {}, 0}}).value();
+  // Ids are any 64-bit numbers.
+  const std::array request{BlockId{~0ull}, BlockId{0}, BlockId{1ull << 63}};
+  rates.request(request);
+  rates.request(request);
+  const std::vector<CachePoint> expected{
+      {"leaf-first", 1, 6, 1, 1, 4}, {"leaf-first", {}, 6, 3, 3, 0}, {"leaf-first", 0, 6, 0, 0, 6},
+      {"lru", 1, 6, 0, 0, 0},        {"lru", {}, 6, 3, 3, 0},        {"lru", 0, 6, 0, 0, 6},
+  };
+  EXPECT_EQ(rates.points(), expected);
+}
+
+TEST(HitRates, AnUnknownPolicyAndAnEmptyQuestionAreRefused) {
+  for (const HitRateQuestion& wrong :
+       {HitRateQuestion{.policies = {"lru", "opt"}, .sizes = {1}}, HitRateQuestion{.sizes = {1}},
+        HitRateQuestion{.policies = {"lru"}}}) {
+    EXPECT_EQ(HitRates::make(wrong).error().code(), ErrorCode::invalid_params);
+  }
+}
+
+// One hour of real chat requests. The counts of LRU were computed by others, without this code.
+class ConversationTrace : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const folder = std::getenv("LARDER_TRACES");
+    if (folder == nullptr) GTEST_SKIP() << "LARDER_TRACES names no folder with traces";
+    file_ = std::filesystem::path(folder) / "conversation_trace.jsonl";
+    if (!std::filesystem::exists(file_)) GTEST_SKIP() << file_ << " is not there";
+  }
+  std::unique_ptr<workloads::TraceReader> open() const {
+    return workloads::open_trace(std::span(&file_, 1)).value();
+  }
+  std::filesystem::path file_;
+};
+
+TEST_F(ConversationTrace, LruHitsAreExact) {
+  const auto trace = open();
+  const auto points =
+      hit_rates(*trace, {.policies = {"lru"}, .sizes = {1'000, 10'000, 50'000, {}}}).value();
+  const std::array<std::uint64_t, 4> hits{12'831, 60'921, 102'290, 105'710};
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    EXPECT_EQ(points[i].accesses, 288'500u);
+    EXPECT_EQ(points[i].hits, hits[i]);
+  }
+  EXPECT_EQ(points[3].leading_hits, points[3].hits);
+}
+
+TEST_F(ConversationTrace, EveryPolicyCountsLikeANaiveCacheAndTheCurve) {
+  const std::array<std::uint64_t, 2> sizes{100, 10'000};
+  BlockNumbers numbers;
+  LruCurve curve;
+  std::vector<CacheRun> runs;
+  std::vector<NaiveCache> naive;
+  for (const std::string_view policy : policy_names()) {
+    for (const std::uint64_t size : sizes) {
+      runs.push_back(CacheRun::make(policy, size).value());
+      naive.emplace_back(std::string(policy), size);
+    }
+  }
+  const auto trace = open();
+  while (const workloads::Request* const request = trace->next().value()) {
+    const auto blocks = numbers.of(request->blocks);
+    curve.request(blocks);
+    for (CacheRun& run : runs) run.request(blocks);
+    for (NaiveCache& cache : naive) cache.request(blocks);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const CachePoint& point = runs[i].point();
+    EXPECT_EQ(point.hits, naive[i].hits) << point.policy << " " << *point.blocks;
+    EXPECT_EQ(point.leading_hits, naive[i].leading_hits) << point.policy << " " << *point.blocks;
+    EXPECT_EQ(point.bypassed, naive[i].bypassed) << point.policy << " " << *point.blocks;
+    if (point.policy == "lru") EXPECT_EQ(point, curve.at(point.blocks));
+  }
+}
+
+}  // namespace
+}  // namespace larder::sim
