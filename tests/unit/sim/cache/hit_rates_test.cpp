@@ -5,6 +5,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "tests/unit/sim/cache/naive_cache.h"
 
