@@ -163,30 +163,30 @@ std::vector<Stamp> StampMap::read(Bytes at, Bytes length) const {
   return stamps;
 }
 
-SegmentMemory::SegmentMemory(Bytes size)
+TrackedMemory::TrackedMemory(Bytes size)
     : size_(size), memory_(static_cast<std::byte*>(std::calloc(size.value, 1))) {
   LARDER_ASSERT(memory_ != nullptr, "no memory for a simulated segment");
 }
 
-void SegmentMemory::Free::operator()(std::byte* memory) const { std::free(memory); }
+void TrackedMemory::Free::operator()(std::byte* memory) const { std::free(memory); }
 
-std::span<std::byte> SegmentMemory::bytes(Bytes at, Bytes length) {
+std::span<std::byte> TrackedMemory::bytes(Bytes at, Bytes length) {
   LARDER_ASSERT(at <= size_ && length <= size_ - at);
   return {memory_.get() + at.value, length.value};
 }
 
-std::span<const std::byte> SegmentMemory::bytes(Bytes at, Bytes length) const {
+std::span<const std::byte> TrackedMemory::bytes(Bytes at, Bytes length) const {
   LARDER_ASSERT(at <= size_ && length <= size_ - at);
   return {memory_.get() + at.value, length.value};
 }
 
-void SegmentMemory::write(const Stamp& stamp, std::span<const std::byte> from) {
+void TrackedMemory::write(const Stamp& stamp, std::span<const std::byte> from) {
   LARDER_ASSERT(from.size() == stamp.length.value);
   std::ranges::copy(from, bytes(stamp.at, stamp.length).begin());
   stamps_.write(stamp);
 }
 
-void SegmentMemory::write_plain(Bytes at, std::span<const std::byte> from) {
+void TrackedMemory::write_plain(Bytes at, std::span<const std::byte> from) {
   std::ranges::copy(from, bytes(at, {from.size()}).begin());
   stamps_.erase(at, {from.size()});
 }

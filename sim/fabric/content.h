@@ -87,9 +87,9 @@ class StampMap {
 
 // The memory of one segment of one incarnation of a node: bytes, and who wrote them. Begins as
 // zeroes; untouched pages cost nothing.
-class SegmentMemory {
+class TrackedMemory {
  public:
-  explicit SegmentMemory(Bytes size);
+  explicit TrackedMemory(Bytes size);
 
   // Precondition, of all: the range is inside.
   std::span<std::byte> bytes(Bytes at, Bytes length);

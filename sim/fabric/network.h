@@ -54,7 +54,12 @@ class Network {
   // Calls deliver() when the message arrives: never, once or twice. `deliver` is copied for each
   // arrival, and must itself find out whether whom it is for still lives. `label` as in Event.
   template <class Deliver>
-  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver);
+  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver) {
+    send(route, size, label, std::move(deliver), [] {});
+  }
+  // Calls lost() for a copy that does not arrive, perhaps from inside this call.
+  template <class Deliver, class Lost>
+  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost);
   // Between arrival at an idle network and sending, without faults.
   Duration latency(Route route) const;
 
@@ -112,17 +117,21 @@ class Network {
   Counters counters_;
 };
 
-template <class Deliver>
-void Network::send(Route route, Bytes size, std::uint32_t label, Deliver deliver) {
+template <class Deliver, class Lost>
+void Network::send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost) {
   const auto [first, second] = draw_arrivals(route, size);
   if (second != instant_never) {
     kernel_.post(second, label, [this, route, deliver] {
       if (arrives(route)) deliver();
     });
   }
-  if (first == instant_never) return;
-  kernel_.post(first, label, [this, route, deliver = std::move(deliver)] {
-    if (arrives(route)) deliver();
+  if (first == instant_never) return lost();
+  kernel_.post(first, label, [this, route, deliver = std::move(deliver), lost = std::move(lost)] {
+    if (arrives(route)) {
+      deliver();
+    } else {
+      lost();
+    }
   });
 }
 

@@ -114,7 +114,7 @@ TEST(StampMap, APayloadWrittenChunkByChunkInAnyOrderIsOneStamp) {
 // Copies segment bytes to a buffer over the network, as a one-sided read does.
 class ReadFlow final : public Flow {
  public:
-  ReadFlow(Network& network, const Plan& plan, const SegmentMemory& from)
+  ReadFlow(Network& network, const Plan& plan, const TrackedMemory& from)
       : Flow(network, plan), buffer(plan.length.value), from_(from) {}
   std::vector<std::byte> buffer;
   StampMap stamps;
@@ -126,12 +126,12 @@ class ReadFlow final : public Flow {
     for (const Stamp& stamp : from_.stamps().read(offset, length)) stamps.write(stamp);
   }
   void finish() override {}
-  const SegmentMemory& from_;
+  const TrackedMemory& from_;
 };
 
 class FillFlow final : public Flow {
  public:
-  FillFlow(Network& network, const Plan& plan, SegmentMemory& into, WriteId write, PutId as)
+  FillFlow(Network& network, const Plan& plan, TrackedMemory& into, WriteId write, PutId as)
       : Flow(network, plan), from_(value_of(write, plan.length.value)), into_(into), put_(as) {}
 
  private:
@@ -141,16 +141,16 @@ class FillFlow final : public Flow {
   }
   void finish() override {}
   std::vector<std::byte> from_;
-  SegmentMemory& into_;
+  TrackedMemory& into_;
   PutId put_;
 };
 
-TEST(SegmentMemory, AReadThatMeetsAnOverwriteIsTornInBytesAndStamps) {
+TEST(TrackedMemory, AReadThatMeetsAnOverwriteIsTornInBytesAndStamps) {
   Kernel kernel(1);
   Network network(kernel, {.chunk = 256_B}, std::make_unique<FairShare>());
   for (int host = 0; host < 3; ++host) network.add_host({});
   constexpr Bytes size = 16_KiB;
-  SegmentMemory memory(size);
+  TrackedMemory memory(size);
   memory.write({0_B, size, put(1), 0_B}, value_of(WriteId{1}, size.value));
 
   ReadFlow before(network, {.route = {HostId{0}, HostId{1}}, .length = size}, memory);
@@ -183,8 +183,8 @@ TEST(SegmentMemory, AReadThatMeetsAnOverwriteIsTornInBytesAndStamps) {
   EXPECT_TRUE(after.stamps.holds({0_B, size, put(2), 0_B}));
 }
 
-TEST(SegmentMemory, PlainBytesHaveNoStamp) {
-  SegmentMemory memory(1_KiB);
+TEST(TrackedMemory, PlainBytesHaveNoStamp) {
+  TrackedMemory memory(1_KiB);
   memory.write({0_B, 256_B, put(1), 0_B}, value_of(WriteId{1}, 256));
   const std::array<std::byte, 64> footer{std::byte{1}};
   memory.write_plain(192_B, footer);
