@@ -22,6 +22,8 @@ class EndedPuts {
   // Ignored if it is of another epoch, or lower than before.
   void raise_floor(PutId lowest_unfinished);
   bool contains(const ExtentName& extent) const;
+  // The same without what is below the floor.
+  bool remembers(const ExtentName& extent) const { return extents_.contains(extent); }
 
   std::size_t size() const { return extents_.size(); }
   PutId floor() const { return floor_; }

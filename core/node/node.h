@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -117,7 +118,8 @@ class Node {
   // (the writer does not wait any more, or the fill was aborted), checksum_mismatch. Precondition,
   // with the checksum guard on: `computed` is there if the writer's is.
   Status seal(Time now, FillId id, const FillResult& result, NodeEffects& effects);
-  // Given up, cancelled or aborted. The node takes no fill of this put in this place any more.
+  // Given up, cancelled or aborted, also between two parts. The node takes no fill of this put in
+  // this place any more.
   void end_fill(Time now, FillId id, NodeEffects& effects);
   // Nothing that came over it is in flight any more. Its fills stay unsealed; see begin_fill.
   // O(open fills).
@@ -143,6 +145,133 @@ class Node {
   NodeStatus status(Time now) const;  // O(extents)
   void check_invariants() const;      // O(extents)
   std::uint64_t digest() const;       // of the state, O(extents)
+
+ private:
+  enum class Stage : std::uint8_t {
+    receiving,  // in flight
+    waiting,    // for its next part, or after its connection closed; nothing is in flight
+    ending,     // in flight, and the driver was asked to end it
+  };
+  struct Fill {
+    ExtentPlace place;
+    ConnectionId connection;
+    Stage stage = Stage::receiving;
+    bool last_part = false;
+    bool orphaned = false;  // its connection has closed
+    bool older = false;     // of an epoch before the obeyed one
+    std::optional<std::uint64_t> expected;
+    Bytes received;  // in whole parts
+    Bytes part_length;
+    Bytes moved;  // of the part
+    Time began;   // the part
+    Time deadline;
+    Time due;  // its entry in due_, not after `deadline`; time_never: none
+  };
+  struct Read {
+    std::optional<ExtentPlace> place;  // none: not counted, for runs without the footer guard
+    Time due;
+    bool verifies = false;
+  };
+  using Fills = std::map<FillId, Fill>;
+  using Reads = std::map<ReadId, Read>;
+
+  enum class Link : std::uint8_t { none, registering, preparing, reporting, reported };
+  // At most one call of each kind waits for its answer.
+  enum class Call : std::uint8_t { register_node, inventory, heartbeat, confirm, corrupt };
+  struct Awaited {
+    std::uint64_t ticket = 0;  // 0: none
+    Time deadline = time_never;
+  };
+  // Where a walk over all extents stands: behind this one.
+  struct Cursor {
+    SegmentId segment;
+    std::optional<ExtentKey> extent;
+  };
+
+  // fills.cpp
+  Result<StoredSegment*> check_shape(const FillItem& item);
+  Status check_new(const StoredSegment& segment, const FillItem& item);
+  Status check_slot(Time now) const;
+  Result<FillBegun> continue_fill(Time now, ExtentPlace place, const FillItem& item,
+                                  ConnectionId connection);
+  FillBegun start_part(Time now, Fill fill, const FillItem& item);
+  void abort(Fills::iterator fill, NodeEffects& effects);
+  void finish(Fills::iterator fill);  // unsealed, and nothing of it is in flight
+  void forget(Fills::iterator fill);
+  void schedule(Fills::iterator fill, Time deadline);
+  void fill_due(Time now, Fills::iterator fill, NodeEffects& effects);
+
+  // reads.cpp
+  ReadBegun start_read(Time now, std::optional<ExtentPlace> place, const ReadItem& item);
+  Result<ReadBegun> read_unchecked(Time now, StoredSegment& segment, const ReadItem& item);
+  void finish(Reads::iterator read);
+  void verify(Time now, const ExtentName& name, NodeEffects& effects);
+
+  // retirement.cpp
+  std::optional<ExtentPlace> find(const ExtentName& name);
+  void retire(ExtentPlace place, NodeEffects& effects);
+  void retire_named(const ExtentName& name, NodeEffects& effects);
+  void release_if_idle(ExtentPlace place);
+  void confirm(const ExtentName& name);
+  void begin_retire_all(NodeEffects& effects);
+  void retire_some(NodeEffects& effects);
+  ConfirmRetirement next_confirmation(Time now);
+
+  // master_side.cpp
+  void register_now(Time now, NodeEffects& effects);
+  void registered(Time now, const NodeRegistered& answer, NodeEffects& effects);
+  void refused(Time now, Call call, const Error& error, NodeEffects& effects);
+  void meet(Epoch epoch, InstanceId instance, NodeEffects& effects);
+  void drop_confirmations();
+  void lose(NodeEffects& effects);
+  void leave(NodeEffects& effects);
+  void send(Time now, Call call, RequestBody body, NodeEffects& effects);
+  void send_inventory_part(Time now, NodeEffects& effects);
+  void settle(Time now, NodeEffects& effects);  // sends what may be sent by now
+  ReportInventory::Item inventory_item(Time now, const ExtentPlace& place) const;
+  Awaited& awaited(Call call) { return awaited_[static_cast<std::size_t>(call)]; }
+
+  std::optional<ExtentPlace> after(const Cursor& cursor);
+  std::size_t extent_count() const;
+
+  const NodeConfig config_;
+  const IncarnationId incarnation_;
+  SegmentMemory& memory_;
+  std::map<SegmentId, StoredSegment> segments_;
+
+  Fills fills_;
+  Reads reads_;
+  std::set<std::pair<Time, std::uint64_t>> due_;  // fills and reads, which share their numbers
+  std::uint64_t next_id_ = 1;
+  std::size_t fills_in_flight_ = 0;
+  std::size_t older_fills_ = 0;  // that must end before the report
+  std::size_t verifies_ = 0;
+  std::uint64_t footers_ = 0;  // written and not overwritten
+  std::uint64_t overlaps_ = 0;
+  EndedPuts ended_;
+
+  Epoch epoch_;
+  InstanceId instance_;
+  Epoch taken_epoch_;
+  std::uint64_t registration_ = 0;
+  Link link_ = Link::none;
+  bool lost_ = false;
+  bool finished_told_ = false;
+  bool retiring_all_ = false;  // until nothing is left; then the report, or the end
+  std::optional<Cursor> retire_cursor_;
+  Cursor report_cursor_;
+  std::uint32_t report_part_ = 0;
+  bool report_last_ = false;
+  Duration heartbeat_;
+  Time heartbeat_at_ = time_never;
+  Time register_at_ = time_never;
+  std::uint64_t next_ticket_ = 1;
+  std::array<Awaited, 5> awaited_;
+  std::deque<ExtentName> confirm_;
+  std::deque<ExtentName> held_;
+  std::deque<ExtentName> corrupt_;  // the first corrupt_sent_ of them wait for their answer
+  std::size_t corrupt_sent_ = 0;
+  std::string last_error_;
 };
 
 }  // namespace larder
