@@ -36,4 +36,4 @@ larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 
-larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
+larder_bench(core space_bench.cpp  DEPENDS core/space)

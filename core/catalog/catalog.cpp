@@ -125,6 +125,21 @@ void Catalog::publish(Object& object, const Publication& how, Bytes bytes) {
   const Name key{object.tenant, object.key(), object.key_hash};
   LARDER_ASSERT(head(key) == &object, "the older version is still there");
   object.put = nullptr;
+  complete(object, how, bytes);
+}
+
+Object& Catalog::restore(const Name& key, const NewObject& what, const Publication& how,
+                         const Replica& replica, Bytes bytes) {
+  Object* unfinished = find(key).unfinished;
+  if (unfinished != nullptr) by_key_.erase(by_key_.find(key));
+  Object& object = add_unfinished(key, what);
+  object.newer = unfinished;
+  object.replicas.push_back(replica);
+  complete(object, how, bytes);
+  return object;
+}
+
+void Catalog::complete(Object& object, const Publication& how, Bytes bytes) {
   ++complete_;
   if (how.time_to_live > Duration(0)) {
     object.expires = how.now + how.time_to_live;

@@ -66,6 +66,10 @@ class Catalog {
   // The unfinished version becomes the COMPLETE one. Precondition: the key's older COMPLETE version
   // has been erased. Its `bytes` are what its eviction would free.
   void publish(Object& object, const Publication& how, Bytes bytes);
+  // A COMPLETE object that a node reports. Precondition: the key has no COMPLETE version; it may
+  // have an unfinished one.
+  Object& restore(const Name& key, const NewObject& what, const Publication& how,
+                  const Replica& replica, Bytes bytes);
   // What its eviction would free has changed, as when one of its replicas went.
   void resize(Object& object, Bytes bytes);
 
@@ -75,6 +79,7 @@ class Catalog {
   static Unit& unit(Object& object);
   static const Unit& unit(const Object& object);
 
+  // A lease as its holder names it.
   struct LeaseHandle {
     std::uint32_t slot = 0;
     std::uint32_t round = 0;
@@ -128,6 +133,7 @@ class Catalog {
 
   Object* head(const Name& key) const;
   const Unit* find_unit(const Name& name) const;
+  void complete(Object& object, const Publication& how, Bytes bytes);
   void join(Object& object, const Name& group);
   void leave(Object& object);
   // Puts the unit into the order, or takes it out, as its members and pins ask for.

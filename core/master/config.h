@@ -36,6 +36,7 @@ struct MasterConfig {
 // What survives of earlier masters (StateRecord). Without a state directory there is none, and an
 // acknowledged removal may not outlive a restart.
 struct MasterState {
+  bool durable = false;          // records will be found again after a restart
   Epoch recovered_epoch;         // the last epoch whose recovery ended
   std::vector<NodeKnown> known;  // neither lost nor forgotten
   std::vector<IncarnationId> lost;

@@ -41,21 +41,21 @@ void Node::check_invariants() const {
       LARDER_ASSERT(has_fill == (fill != fills_.end()), "an extent names a fill that is none");
       LARDER_ASSERT(!has_fill || fill->second.place.name() == name, "a fill of another extent");
       switch (extent.state) {
-        case ExtentState::filling:
+        case FillState::filling:
           LARDER_ASSERT(has_fill && extent.reads == 0, "filling without a fill, or read");
           break;
-        case ExtentState::sealed:
+        case FillState::sealed:
           LARDER_ASSERT(!has_fill && extent.sealed_at != Time::min(), "sealed and being filled");
           break;
-        case ExtentState::retiring:
+        case FillState::retiring:
           LARDER_ASSERT(has_fill || extent.reads > 0, "retired and not confirmed");
           LARDER_ASSERT(!has_fill || fill->second.stage == Stage::ending, "a retired fill goes on");
           break;
       }
-      LARDER_ASSERT(!config_.guards.retired_put_ids || extent.state == ExtentState::retiring ||
+      LARDER_ASSERT(!config_.guards.retired_put_ids || extent.state == FillState::retiring ||
                         !ended_.remembers(name),
                     "an extent of a put that has ended here");
-      sealed += extent.state == ExtentState::sealed;
+      sealed += extent.state == FillState::sealed;
       filled += has_fill;
       counted_reads += extent.reads;
     }

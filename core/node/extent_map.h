@@ -40,7 +40,7 @@ class StoredRecord {
   bool hard_pin_;
 };
 
-enum class ExtentState : std::uint8_t { filling, sealed, retiring };
+enum class FillState : std::uint8_t { filling, sealed, retiring };
 
 struct Extent {
   StoredRecord record;
@@ -49,7 +49,7 @@ struct Extent {
   Time read_until = Time::min();  // no read that began so far lasts longer
   FillId fill;                    // of `filling`, or of what a retirement still waits for
   std::uint32_t reads = 0;        // in flight
-  ExtentState state = ExtentState::filling;
+  FillState state = FillState::filling;
   bool has_checksum = false;
   bool held_told = false;  // waits to be named in a confirmation as held
 

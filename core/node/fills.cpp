@@ -118,8 +118,8 @@ Result<FillBegun> Node::continue_fill(Time now, ExtentPlace place, const FillIte
                   sentence("put ", item.put_id, " has ", extent.record.size(), " bytes here, not ",
                            item.record.size));
   }
-  if (extent.state == ExtentState::sealed) return FillBegun{.id = {}, .already_sealed = true};
-  if (extent.state == ExtentState::retiring) return refuse(item, "it is being retired");
+  if (extent.state == FillState::sealed) return FillBegun{.id = {}, .already_sealed = true};
+  if (extent.state == FillState::retiring) return refuse(item, "it is being retired");
 
   const auto old = fills_.find(extent.fill);
   LARDER_ASSERT(old != fills_.end(), "an extent is filling without a fill");
@@ -207,7 +207,7 @@ Status Node::seal(Time now, FillId id, const FillResult& result, NodeEffects& ef
   --fills_in_flight_;
   forget(at);
   extent.fill = {};
-  extent.state = ExtentState::sealed;
+  extent.state = FillState::sealed;
   extent.sealed_at = now;
   extent.has_checksum = expected.has_value();
   extent.checksum = expected.value_or(0);
@@ -261,7 +261,7 @@ void Node::finish(Fills::iterator at) {
   forget(at);
   place.extent().fill = {};
   ended_.add(place.name());
-  if (place.extent().state == ExtentState::retiring) return release_if_idle(place);
+  if (place.extent().state == FillState::retiring) return release_if_idle(place);
   place.segment->extents.erase(place.at);
 }
 

@@ -174,7 +174,7 @@ void Node::send_inventory_part(Time now, NodeEffects& effects) {
   for (; place && report.items.size() < config_.inventory_part_items;
        place = after(report_cursor_)) {
     report_cursor_ = {.segment = place->segment->info.id, .extent = place->at->first};
-    if (place->extent().state != ExtentState::filling) {
+    if (place->extent().state != FillState::filling) {
       report.items.push_back(inventory_item(now, *place));
     }
   }
@@ -185,7 +185,7 @@ void Node::send_inventory_part(Time now, NodeEffects& effects) {
 ReportInventory::Item Node::inventory_item(Time now, const ExtentPlace& place) const {
   const Extent& extent = place.extent();
   ReportInventory::Item item{.extent = place.name(),
-                             .retiring = extent.state == ExtentState::retiring,
+                             .retiring = extent.state == FillState::retiring,
                              .record = extent.record.at(now),
                              .checksum = {},
                              .age = Duration(0)};
@@ -216,12 +216,15 @@ void Node::settle(Time now, NodeEffects& effects) {
   }
   if (awaited(Call::corrupt).ticket == 0 && !corrupt_.empty()) {
     corrupt_sent_ = std::min(corrupt_.size(), items_per_piece);
-    const auto end = corrupt_.begin() + static_cast<std::ptrdiff_t>(corrupt_sent_);
-    send(now, Call::corrupt,
-         ReportCorrupt{.incarnation = incarnation_,
-                       .registration = registration_,
-                       .extents = {corrupt_.begin(), end}},
-         effects);
+    ReportCorrupt request{.incarnation = incarnation_, .registration = registration_};
+    for (std::size_t i = 0; i < corrupt_sent_; ++i) {
+      const std::optional<ExtentPlace> place = find(corrupt_[i]);
+      if (!place) continue;  // retired in the meantime
+      const StoredRecord& record = place->extent().record;
+      request.extents.push_back(
+          {.name = corrupt_[i], .tenant = record.tenant(), .key = record.key()});
+    }
+    send(now, Call::corrupt, std::move(request), effects);
   }
 }
 

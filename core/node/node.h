@@ -68,7 +68,7 @@ struct NodeStatus {
   Epoch taken_epoch;
   std::uint64_t registration = 0;
   bool reported = false;                   // the report of this registration is complete
-  std::array<std::uint64_t, 3> extents{};  // by ExtentState
+  std::array<std::uint64_t, 3> extents{};  // by FillState
   std::array<Bytes, 3> bytes{};
   std::size_t fills_in_flight = 0;
   std::size_t open_fills = 0;

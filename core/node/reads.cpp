@@ -18,7 +18,7 @@ Result<ReadBegun> Node::begin_read(Time now, const ReadItem& item) {
   }
   const auto place = find(item.extent);
   if (!config_.guards.footer) return read_unchecked(now, segment->second, item);
-  if (!place || place->extent().state == ExtentState::retiring || retiring_all_) {
+  if (!place || place->extent().state == FillState::retiring || retiring_all_) {
     return failed(ErrorCode::replica_is_gone, sentence("put ", item.extent.put_id, " is not at ",
                                                        item.extent.location.offset, " (any more)"));
   }
@@ -26,7 +26,7 @@ Result<ReadBegun> Node::begin_read(Time now, const ReadItem& item) {
   if (item.tenant && *item.tenant != extent.record.tenant()) {
     return failed(ErrorCode::replica_is_gone, "the replica belongs to another tenant");
   }
-  if (extent.state == ExtentState::filling) {
+  if (extent.state == FillState::filling) {
     return failed(ErrorCode::replica_is_not_ready,
                   sentence("put ", item.extent.put_id, " is being filled"));
   }
@@ -48,7 +48,7 @@ Result<ReadBegun> Node::read_unchecked(Time now, StoredSegment& segment, const R
                                                       item.offset, " of a segment of ", capacity));
   }
   auto place = find(item.extent);
-  if (place && place->extent().state != ExtentState::sealed) place.reset();
+  if (place && place->extent().state != FillState::sealed) place.reset();
   return start_read(now, place, item);
 }
 
@@ -89,7 +89,7 @@ void Node::finish(Reads::iterator at) {
 // One that finds no slot is not verified: whoever reads bad bytes there reports them again.
 void Node::verify(Time now, const ExtentName& name, NodeEffects& effects) {
   const auto place = find(name);
-  if (!place || place->extent().state != ExtentState::sealed || !place->extent().has_checksum ||
+  if (!place || place->extent().state != FillState::sealed || !place->extent().has_checksum ||
       retiring_all_ || verifies_ >= config_.verifies_max || reads_.size() >= config_.reads_max) {
     return;
   }
@@ -106,7 +106,7 @@ void Node::verified(Time now, ReadId id, std::uint64_t checksum, NodeEffects& ef
   if (read == reads_.end() || !read->second.verifies) return;
   const ExtentPlace place = *read->second.place;
   const bool bad = place.extent().checksum != checksum;
-  if (bad && place.extent().state == ExtentState::sealed &&
+  if (bad && place.extent().state == FillState::sealed &&
       corrupt_.size() < config_.confirmations_max) {
     corrupt_.push_back(place.name());
   }

@@ -21,12 +21,12 @@ std::optional<ExtentPlace> Node::find(const ExtentName& name) {
 // readers that are under way end.
 void Node::retire(ExtentPlace place, NodeEffects& effects) {
   Extent& extent = place.extent();
-  if (extent.state == ExtentState::retiring) return;
-  if (extent.state == ExtentState::sealed) {
+  if (extent.state == FillState::retiring) return;
+  if (extent.state == FillState::sealed) {
     memory_.write_footer(place.footer(), FooterBytes{});
     --footers_;
   }
-  extent.state = ExtentState::retiring;
+  extent.state = FillState::retiring;
   ended_.add(place.name());
   if (const auto fill = fills_.find(extent.fill); fill != fills_.end()) {
     abort(fill, effects);  // one with nothing in flight ends here, and with it the extent
@@ -40,7 +40,7 @@ void Node::retire_named(const ExtentName& name, NodeEffects& effects) {
   ended_.add(name);
   const auto place = find(name);
   if (!place) return confirm(name);
-  if (place->extent().state != ExtentState::retiring) return retire(*place, effects);
+  if (place->extent().state != FillState::retiring) return retire(*place, effects);
   if (place->extent().held_told || held_.size() >= config_.confirmations_max) return;
   place->extent().held_told = true;
   held_.push_back(name);
@@ -48,7 +48,7 @@ void Node::retire_named(const ExtentName& name, NodeEffects& effects) {
 
 void Node::release_if_idle(ExtentPlace place) {
   const Extent& extent = place.extent();
-  if (extent.state != ExtentState::retiring || extent.reads > 0 || extent.fill != FillId{}) return;
+  if (extent.state != FillState::retiring || extent.reads > 0 || extent.fill != FillId{}) return;
   confirm(place.name());
   place.segment->extents.erase(place.at);
 }

@@ -39,6 +39,8 @@ void for_each_text(Request& request, Visit&& visit) {
           for (auto& [extent, retiring, record, checksum, age] : body.items) {
             visit(record.tenant), visit(record.key), visit(record.group), visit(record.parent);
           }
+        } else if constexpr (std::is_same_v<Body, ReportCorrupt>) {
+          for (auto& extent : body.extents) visit(extent.tenant), visit(extent.key);
         } else if constexpr (requires { body.items.front().key; }) {
           for (auto& item : body.items) visit(item.key);
         }

@@ -173,7 +173,12 @@ struct ConfirmRetirement {
 struct ReportCorrupt {
   IncarnationId incarnation;
   std::uint64_t registration = 0;
-  std::vector<ExtentName> extents;
+  struct Extent {
+    ExtentName name;
+    std::string_view tenant;
+    std::string_view key;
+  };
+  std::vector<Extent> extents;
 };
 
 // ---- the whole --------------------------------------------------------------------------------

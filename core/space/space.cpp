@@ -118,12 +118,9 @@ Status Space::free(ExtentId id) {
     unlist_free(before);
     remove(slot);
     slot = before;
-  } else if (by_offset_) {
-    by_offset_->insert(slots_[slot].offset, slot);
   }
   if (const std::uint32_t after = slots_[slot].after; is_free(after)) {
     unlist_free(after);
-    if (by_offset_) by_offset_->erase(slots_[after].offset);
     remove(after);
   }
   list_free(slot);
@@ -175,14 +172,8 @@ ExtentId Space::carve(std::uint32_t slot, Range range, ExtentState state) {
     const std::uint32_t extent = insert_after(slot, range.offset.value);
     list_free(slot);
     slot = extent;
-  } else if (by_offset_) {
-    by_offset_->erase(range.offset.value);
   }
-  if (range_end < end) {
-    const std::uint32_t rest = insert_after(slot, range_end);
-    list_free(rest);
-    if (by_offset_) by_offset_->insert(range_end, rest);
-  }
+  if (range_end < end) list_free(insert_after(slot, range_end));
   slots_[slot].state = state == ExtentState::used ? SlotState::used : SlotState::quarantined;
   total_of(slots_[slot].state) += range.length;
   ++extents_;
@@ -224,6 +215,7 @@ void Space::list_free(std::uint32_t slot) {
   slots_[slot].list_before = none;
   slots_[slot].list_after = next;
   if (next != none) slots_[next].list_before = slot;
+  if (by_offset_) by_offset_->insert(slots_[slot].offset, slot);
 }
 
 // Call it before the range changes.
@@ -237,6 +229,7 @@ void Space::unlist_free(std::uint32_t slot) {
   } else {
     by_length_.erase(granules_of(slot));
   }
+  if (by_offset_) by_offset_->erase(slots_[slot].offset);
 }
 
 void Space::build_offset_index() {

@@ -58,7 +58,7 @@ TEST(NodeFill, OneThatOverlapsFillingSealedOrRetiringIsRefusedAndCounted) {
   refused();
   const auto read = bench.read(Bench::name(first));
   bench.retire(Bench::name(first));
-  ASSERT_EQ(bench.count(ExtentState::retiring), 1u);
+  ASSERT_EQ(bench.count(FillState::retiring), 1u);
   refused();
   EXPECT_EQ(bench.node.status(bench.now).overlaps, 15u);
   bench.end_read(read->id);
@@ -147,7 +147,7 @@ TEST(NodeFill, GivenUpInTheMiddleItIsNeverTakenAgain) {
   bench.join();
   const auto begun = bench.begin(Bench::item(put(1)));
   bench.end_fill(begun->id);
-  EXPECT_EQ(bench.count(ExtentState::filling), 0u);
+  EXPECT_EQ(bench.count(FillState::filling), 0u);
   EXPECT_EQ(code(bench.begin(Bench::item(put(1)))), ErrorCode::fill_refused);
   EXPECT_EQ(code(bench.seal(begun->id)), ErrorCode::cancelled) << "a late seal";
   EXPECT_TRUE(bench.footers.valid.empty());
@@ -194,9 +194,9 @@ TEST(NodeFill, AfterEofTheSpaceIsGivenUpWhenNobodyComesBack) {
   ASSERT_TRUE(bench.begin(item));
   bench.node.connection_closed(bench.now, writer, bench.effects);
   bench.tick(1999ms);
-  EXPECT_EQ(bench.count(ExtentState::filling), 1u);
+  EXPECT_EQ(bench.count(FillState::filling), 1u);
   bench.tick(1ms);
-  EXPECT_EQ(bench.count(ExtentState::filling), 0u);
+  EXPECT_EQ(bench.count(FillState::filling), 0u);
   EXPECT_TRUE(bench.effects.abort_fills.empty()) << "nothing was in flight";
   EXPECT_EQ(code(bench.begin(item, ConnectionId{2})), ErrorCode::fill_refused);
 }
@@ -259,7 +259,7 @@ TEST(NodeFill, PartsInOrderAreSealedWithTheLast) {
   const auto third = bench.begin(part(700_B, 300_B, true));
   ASSERT_TRUE(third);
   EXPECT_TRUE(bench.seal(third->id));
-  EXPECT_EQ(bench.count(ExtentState::sealed), 1u);
+  EXPECT_EQ(bench.count(FillState::sealed), 1u);
 }
 
 TEST(NodeFill, AGapOrARepeatedPartIsRefusedAndTheRightOneStillTaken) {
@@ -306,7 +306,7 @@ TEST(NodeFill, CancelledBetweenPartsItEndsAtOnce) {
   const auto first = bench.begin(part(0_B, 400_B, false));
   ASSERT_TRUE(bench.node.part_done(bench.now, first->id, bench.effects));
   bench.end_fill(first->id);
-  EXPECT_EQ(bench.count(ExtentState::filling), 0u);
+  EXPECT_EQ(bench.count(FillState::filling), 0u);
 }
 
 TEST(NodeFill, SlotsAreBoundedAndTheQueueIsWhatTheNextOneWouldWait) {

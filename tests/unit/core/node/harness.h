@@ -148,7 +148,7 @@ struct Bench {
     node.tick(now, effects);
     node.check_invariants();
   }
-  std::uint64_t count(ExtentState state) const {
+  std::uint64_t count(FillState state) const {
     return node.status(now).extents[static_cast<std::size_t>(state)];
   }
 

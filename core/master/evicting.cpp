@@ -1,0 +1,104 @@
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/master/state.h"
+
+namespace larder {
+namespace {
+
+// After a round that could not free enough, the next one waits so long.
+constexpr Duration eviction_retry = std::chrono::milliseconds(100);
+
+}  // namespace
+
+SpaceUse Master::State::use() const {
+  SpaceUse use;
+  for (const SegmentIndex index : shown_) {
+    const Space& space = segments_[index]->space;
+    use.capacity += space.capacity();
+    use.allocated += space.used() + space.quarantined();
+    use.quarantined += space.quarantined();
+  }
+  use.waiting = waiting_bytes_;
+  return use;
+}
+
+Bytes Master::State::bytes_wanted() const { return bytes_to_free(config_.watermarks, use()); }
+
+std::optional<SkipReason> Master::State::held_by(const Evictable& evictable) {
+  const auto& unit = static_cast<const Unit&>(evictable);
+  const Time now = evicting_->now;
+  if (config_.guards.lease) {
+    if (unit.lease.held(now)) return SkipReason::leased;
+    if (unit.lease.leased(now)) return SkipReason::exists_lease;
+  }
+  const auto held = [&](const Object& object) -> std::optional<SkipReason> {
+    if (object.unfinished()) return SkipReason::not_complete;
+    for (const Replica& replica : object.replicas) {
+      const Segment& segment = *segments_[replica.segment];
+      if (nodes_[segment.node]->sick) return SkipReason::sick;
+      if (quarantine_full(segment)) return SkipReason::quarantine;
+    }
+    return std::nullopt;
+  };
+  if (!unit.is_group) return held(static_cast<const Object&>(unit));
+  for (const Object& member : static_cast<const Group&>(unit).members) {
+    if (const std::optional<SkipReason> reason = held(member)) return reason;
+  }
+  return std::nullopt;
+}
+
+// A group goes whole, member by member in the order in which they joined.
+Evictor::Taken Master::State::evict(Evictable& evictable) {
+  auto& unit = static_cast<Unit&>(evictable);
+  if (!unit.is_group) {
+    remove_object(*evicting_, static_cast<Object&>(unit), Gone::evicted);
+    return {};
+  }
+  auto& group = static_cast<Group&>(unit);
+  const auto members = static_cast<std::uint32_t>(group.members.size());
+  for (std::uint32_t i = 0; i < members; ++i) {
+    remove_object(*evicting_, group.members.front(), Gone::evicted);
+  }
+  return {.objects = members, .group = true};
+}
+
+void Master::State::run_eviction(Step& step) {
+  if (eviction_blocked_ || step.now < eviction_pause_) return;
+  const Bytes goal = bytes_wanted();
+  if (goal == 0_B) return;
+  if (!round_) round_.emplace(catalog_.order());
+  evicting_ = &step;
+  const EvictionRound::Progress progress = round_->step(catalog_.order(), {.goal = goal}, *this);
+  evicting_ = nullptr;
+  if (progress == EvictionRound::Progress::more) return;
+  evictions_ += round_->counts();
+  round_.reset();
+  if (progress == EvictionRound::Progress::blocked) {
+    eviction_blocked_ = true;
+  } else if (bytes_wanted() > 0_B) {
+    eviction_pause_ = step.now + eviction_retry;
+  }
+}
+
+void Master::State::handle(Step& step, Caller caller, const Quiesce&) {
+  if (Session* session = find_session(caller.header.session)) {
+    take_header(step, *session, caller.header);
+  }
+  quiescing_.push_back(caller.ticket);
+  answer_quiesce(step);
+}
+
+void Master::State::answer_quiesce(Step& step) {
+  if (quiescing_.empty()) return;
+  while (more_is_due(step.now)) run_due(step);
+  if (quarantine_.size() > 0) return;
+  const QuiesceReport report{.evicted_objects = evictions_.objects,
+                             .evicted_bytes = evictions_.bytes,
+                             .eviction_digest = eviction_digest_.value()};
+  for (const Ticket ticket : std::exchange(quiescing_, {})) {
+    step.effects.answers.answer(ticket, 0, report);
+  }
+}
+
+}  // namespace larder

@@ -1,0 +1,162 @@
+#include "core/master/master.h"
+
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/master/state.h"
+
+namespace larder {
+
+Result<std::unique_ptr<Master>> Master::make(Time now, const MasterConfig& config,
+                                             const MasterIdentity& identity,
+                                             const MasterState& state) {
+  LARDER_CHECK(config.watermarks.check());
+  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy));
+  if (identity.epoch.value == 0) {
+    return failed(ErrorCode::invalid_params, "a master's epoch must not be 0");
+  }
+  return std::unique_ptr<Master>(
+      new Master(std::make_unique<State>(now, config, identity, state, std::move(order))));
+}
+
+Master::Master(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Master::~Master() = default;
+
+void Master::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects) {
+  state_->apply(now, ticket, request, effects);
+}
+void Master::node_disconnected(Time now, IncarnationId incarnation, std::uint64_t registration) {
+  state_->node_disconnected(now, incarnation, registration);
+}
+void Master::tick(Time now, MasterEffects& effects) { state_->tick(now, effects); }
+std::optional<Time> Master::next_deadline() const { return state_->next_deadline(); }
+bool Master::superseded() const { return state_->superseded(); }
+Epoch Master::epoch() const { return state_->epoch(); }
+StatusReport Master::status(Time now) const { return state_->status(now); }
+void Master::check_invariants() const { state_->check_invariants(); }
+std::uint64_t Master::digest(Time now) const { return state_->digest(now); }
+
+Master::State::State(Time now, const MasterConfig& config, const MasterIdentity& identity,
+                     const MasterState& state, EvictionOrder order)
+    : config_(config),
+      identity_(identity),
+      last_now_(now),
+      started_(now),
+      random_(config.seed),
+      catalog_(std::move(order)),
+      lost_(state.lost.begin(), state.lost.end()),
+      durable_(state.durable),
+      recovered_epoch_(state.recovered_epoch) {
+  for (const NodeKnown& known : state.known) {
+    if (!lost_.contains(known.incarnation)) awaited_.insert(known.incarnation);
+  }
+}
+
+void Master::State::enter(Time now) {
+  LARDER_ASSERT(now >= last_now_, "time never decreases");
+  last_now_ = now;
+}
+
+void Master::State::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects) {
+  enter(now);
+  Step step{now, effects};
+  if (!superseded_ && request.header.highest_epoch > identity_.epoch) {
+    superseded_ = true;
+    effects.records.emplace_back(NewerEpoch{request.header.highest_epoch});
+  }
+  if (superseded_) {
+    refuse_all(step, ticket, request.body, Error(ErrorCode::epoch_superseded));
+    return;
+  }
+  end_recovery(step);
+  std::visit([&](const auto& body) { handle(step, Caller{ticket, request.header}, body); },
+             request.body);
+  flush(step);
+}
+
+void Master::State::tick(Time now, MasterEffects& effects) {
+  enter(now);
+  if (superseded_) return;
+  Step step{now, effects};
+  run_due(step);
+  flush(step);
+}
+
+void Master::State::run_due(Step& step) {
+  constexpr int checks_max = 256;  // of each kind in one step
+  end_recovery(step);
+  for (int i = 0; i < checks_max; ++i) {
+    const std::optional<NodeIndex> index = node_checks_.pop(step.now);
+    if (!index) break;
+    check_node(step, *index);
+  }
+  for (int i = 0; i < checks_max; ++i) {
+    const std::optional<SessionId> id = session_checks_.pop(step.now);
+    if (!id) break;
+    check_session(step, *id);
+  }
+  expire_puts(step);
+  expire_objects(step);
+  sweep(step);
+  run_eviction(step);
+  serve_waiting(step);
+}
+
+bool Master::State::more_is_due(Time now) const {
+  if (!sweeps_.empty()) return true;
+  const std::optional<Time> next = next_deadline();
+  return next && *next <= now;
+}
+
+std::optional<Time> Master::State::next_deadline() const {
+  if (superseded_) return std::nullopt;
+  if (!sweeps_.empty()) return last_now_;
+  std::optional<Time> earliest;
+  const auto consider = [&](std::optional<Time> time) {
+    if (time && (!earliest || *time < *earliest)) earliest = time;
+  };
+  consider(node_checks_.next());
+  consider(session_checks_.next());
+  consider(put_deadlines_.next());
+  consider(catalog_.next_deadline());
+  if (recovering_) {
+    consider(awaited_.empty() ? last_now_ : started_ + config_.timing.recovery);
+  }
+  if (!eviction_blocked_ && bytes_wanted() > 0_B) consider(std::max(eviction_pause_, last_now_));
+  return earliest;
+}
+
+void Master::State::refuse_all(Step& step, Ticket ticket, const RequestBody& body,
+                               const Error& error) {
+  const std::size_t count = answer_count(body);
+  for (std::size_t i = 0; i < count; ++i) {
+    step.effects.answers.answer(ticket, static_cast<std::uint32_t>(i), std::unexpected(error));
+  }
+}
+
+// Commands of one step go out together, in the order of the nodes.
+void Master::State::flush(Step& step) {
+  const PutId lowest = lowest_unfinished();
+  for (const auto& node : nodes_) {
+    if (node == nullptr || (node->to_retire.empty() && node->to_verify.empty())) continue;
+    const auto send = [&](std::vector<ExtentName>& extents, auto make) {
+      for (std::size_t at = 0; at < extents.size(); at += items_per_piece) {
+        const std::size_t end = std::min(extents.size(), at + items_per_piece);
+        step.effects.commands.push_back({.incarnation = node->incarnation,
+                                         .epoch = identity_.epoch,
+                                         .instance = identity_.instance,
+                                         .lowest_unfinished = lowest,
+                                         .body = make(std::vector<ExtentName>(
+                                             extents.begin() + static_cast<std::ptrdiff_t>(at),
+                                             extents.begin() + static_cast<std::ptrdiff_t>(end)))});
+      }
+      extents.clear();
+    };
+    send(node->to_retire,
+         [](std::vector<ExtentName> list) { return CommandBody(RetireExtents{std::move(list)}); });
+    send(node->to_verify,
+         [](std::vector<ExtentName> list) { return CommandBody(VerifyExtents{std::move(list)}); });
+  }
+}
+
+}  // namespace larder

@@ -1,0 +1,383 @@
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/master/state.h"
+#include "core/protocol/extent_shape.h"
+
+namespace larder {
+namespace {
+
+std::optional<Catalog::Name> optional_name(TenantId tenant, std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(Catalog::name(tenant, text));
+}
+
+}  // namespace
+
+// What the object takes of its segments, footers included.
+Bytes Master::State::extents_of(const Object& object) const {
+  Bytes total;
+  for (const Replica& replica : object.replicas) {
+    if (replica.segment != no_segment) {
+      total += segments_[replica.segment]->space.range(replica.extent).length;
+    }
+  }
+  return total;
+}
+
+Status Master::State::check_put(const PutStart::Item& item) const {
+  if (item.size == 0_B) return failed(ErrorCode::invalid_params, "a value of zero bytes");
+  if (item.size > config_.object_bytes_max) {
+    return failed(ErrorCode::invalid_params, "a value of " + std::to_string(item.size.value) +
+                                                 " bytes; the maximum is " +
+                                                 std::to_string(config_.object_bytes_max.value));
+  }
+  if (item.replicas == 0 || item.replicas > replicas_max) {
+    return failed(ErrorCode::invalid_params, std::to_string(item.replicas) + " replicas; 1 to " +
+                                                 std::to_string(replicas_max) + " are possible");
+  }
+  if (item.group.size() > key_bytes_max || item.parent.size() > key_bytes_max) {
+    return failed(ErrorCode::invalid_params, "the name of a group or parent has more than " +
+                                                 std::to_string(key_bytes_max) + " bytes");
+  }
+  if (item.soft_pin < Duration(0) || item.time_to_live < Duration(0)) {
+    return failed(ErrorCode::invalid_params, "a negative soft-pin time or time to live");
+  }
+  return {};
+}
+
+void Master::State::handle(Step& step, Caller caller, const PutStart& request) {
+  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  if (!open) return;
+  const PutId first{identity_.epoch, next_counter_};
+  next_counter_ += request.items.size();
+  Bytes call_bytes;
+  for (const PutStart::Item& item : request.items) {
+    call_bytes += std::min(item.size, config_.object_bytes_max);
+  }
+  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+    Result<std::optional<PutGrant>> started =
+        start_put(step, open->session,
+                  {.request = request,
+                   .item = request.items[i],
+                   .put_id = first.plus(i),
+                   .call_bytes = call_bytes,
+                   .address = {open->session.id, open->call.number, i}});
+    if (!started) {
+      answer(step, *open, i, std::unexpected(std::move(started).error()));
+    } else if (*started) {
+      answer(step, *open, i, **std::move(started));
+    }
+  }
+}
+
+Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& session,
+                                                         const StartedPut& start) {
+  const PutStart::Item& item = start.item;
+  LARDER_TRY(const Catalog::Name key, key_of(session.tenant, item.key));
+  LARDER_CHECK(check_put(item));
+  if (start.request.upsert && recovering()) {
+    return failed(ErrorCode::unavailable_in_current_status,
+                  "the master is still hearing what its nodes hold");
+  }
+  const Catalog::Versions versions = catalog_.find(key);
+  if (!start.request.upsert && versions.current != nullptr && visible(*versions.current) &&
+      versions.current->expires > step.now) {
+    return failed(ErrorCode::object_already_exists);
+  }
+  if (versions.unfinished != nullptr) {
+    Put& other = *versions.unfinished->put;
+    if (step.now < other.deadline) return failed(ErrorCode::put_in_flight);
+    fail_put(step, other);
+  }
+  const std::optional<Catalog::Name> group = optional_name(session.tenant, item.group);
+  if (group && !catalog_.group_has_room(*group)) {
+    return failed(ErrorCode::invalid_params,
+                  "the group has " + std::to_string(group_members_max) + " members already");
+  }
+  ++counted_puts_;
+  Object& object = catalog_.add_unfinished(
+      key, {.put_id = start.put_id, .size = item.size, .hard_pin = item.hard_pin, .group = group});
+  auto [put, slot] = puts_.emplace();
+  object.put = &put;
+  put.slot = slot;
+  put.object = &object;
+  put.session = session.id;
+  put.address = start.address;
+  put.replicas_wanted = item.replicas;
+  put.call_bytes = start.call_bytes;
+  put.soft_pin = item.soft_pin;
+  put.time_to_live = item.time_to_live;
+  put.parent = item.parent;
+  put.preferred = start.request.preferred;
+  put.avoid = start.request.avoid;
+  puts_by_age_.push_back(put);
+  session.puts.push_back(put);
+  return assign_or_wait(step, session, put);
+}
+
+Result<std::optional<PutGrant>> Master::State::assign_or_wait(Step& step, Session& session,
+                                                              Put& put) {
+  const SpaceUse pool = use();
+  const auto share = static_cast<std::uint64_t>(config_.client_share_max *
+                                                static_cast<double>(pool.capacity.value));
+  const Bytes limit = std::max(Bytes{share}, config_.client_bytes_min);
+  const bool within_limit = session.held == 0_B || session.held + put.object->size <= limit;
+  if (within_limit && place(step, session, put) > 0) return grant(step, session, put);
+
+  const Bytes wanted = extent_shape(put.object->size).length;
+  Bytes largest;
+  for (const SegmentIndex index : shown_) {
+    largest = std::max(largest, segments_[index]->space.capacity());
+  }
+  const bool may_come =
+      catalog_.order().bytes() + pool.quarantined + (pool.capacity - pool.allocated) >= wanted;
+  const bool worth_waiting = !within_limit || (largest >= wanted && may_come);
+  if (!worth_waiting || waiting_.size() >= config_.waiting_puts_max) {
+    const Error error = no_room(put.object->size);
+    fail_put(step, put);
+    return std::unexpected(error);
+  }
+  put.deadline = step.now + config_.timing.wait_for_space;
+  put_deadlines_.arm(put.deadline, put.slot);
+  waiting_.push_back(put);
+  waiting_bytes_ += wanted;
+  return std::optional<PutGrant>();
+}
+
+PutGrant Master::State::grant(Step& step, Session& session, Put& put) {
+  put.waiting = false;
+  put.deadline = step.now + Timing::allowed(put.call_bytes);
+  put_deadlines_.arm(put.deadline, put.slot);
+  session.held += extents_of(*put.object);
+  PutGrant granted{.put_id = put.object->put_id,
+                   .time_allowed = Timing::allowed(put.call_bytes),
+                   .replicas = {}};
+  for (const Replica& replica : put.object->replicas) {
+    granted.replicas.push_back({segments_[replica.segment]->description.id, replica.offset});
+  }
+  return granted;
+}
+
+Error Master::State::no_room(Bytes size) const {
+  const SpaceUse pool = use();
+  Bytes largest;
+  for (const SegmentIndex index : shown_) {
+    largest = std::max(largest, segments_[index]->space.largest_free());
+  }
+  std::string detail =
+      shown_.empty() ? "no node has joined the pool"
+                     : "the pool has " + std::to_string((pool.capacity - pool.allocated).value) +
+                           " of " + std::to_string(pool.capacity.value) + " bytes free, " +
+                           std::to_string(largest.value) + " in one piece, " +
+                           std::to_string(pool.quarantined.value) + " waiting for retirement";
+  return Error(ErrorCode::no_available_handle, std::move(detail)).with_size(size);
+}
+
+// Takes the put out of every list. The object stays.
+void Master::State::forget_put(Put& put) {
+  if (put.waiting) {
+    if (put.by_wait.is_linked()) {
+      waiting_.erase(waiting_.iterator_to(put));
+      waiting_bytes_ -= extent_shape(put.object->size).length;
+      put_deadlines_.disarm(put.deadline, put.slot);
+    }
+  } else {
+    put_deadlines_.disarm(put.deadline, put.slot);
+  }
+  puts_by_age_.erase(puts_by_age_.iterator_to(put));
+  Session* session = find_session(put.session);
+  LARDER_ASSERT(session != nullptr, "a put does not outlive its session");
+  session->puts.erase(session->puts.iterator_to(put));
+  if (!put.waiting) session->held -= std::min(session->held, extents_of(*put.object));
+  puts_.erase(put.slot);
+}
+
+// Revoked, timed out, taken over, or its writer lost.
+void Master::State::fail_put(Step& step, Put& put) {
+  Object& object = *put.object;
+  const SessionId session = put.session;
+  forget_put(put);
+  for (const Replica& replica : object.replicas) {
+    if (replica.segment != no_segment) {
+      retire(step, object, replica, ReplicaEvent::give_up, session);
+    }
+  }
+  catalog_.erase(object);
+}
+
+void Master::State::expire_puts(Step& step) {
+  constexpr int puts_per_step = 1024;
+  for (int i = 0; i < puts_per_step; ++i) {
+    const std::optional<std::uint32_t> slot = put_deadlines_.pop(step.now);
+    if (!slot) return;
+    Put& put = *puts_.at(*slot);
+    if (put.waiting) {
+      const AnswerAddress address = put.address;
+      Error error = no_room(put.object->size);
+      fail_put(step, put);
+      answer_late(step, address, std::unexpected(std::move(error)));
+    } else {
+      fail_put(step, put);
+    }
+  }
+}
+
+// First come first served, but a large one at the front does not hold up all others.
+void Master::State::serve_waiting(Step& step) {
+  constexpr int misses_max = 16;
+  int misses = 0;
+  for (auto at = waiting_.begin(); at != waiting_.end() && misses < misses_max;) {
+    Put& put = *at;
+    Session& session = *find_session(put.session);
+    if (place(step, session, put) == 0) {
+      ++misses;
+      ++at;
+      continue;
+    }
+    at = waiting_.erase(at);
+    waiting_bytes_ -= extent_shape(put.object->size).length;
+    put_deadlines_.disarm(put.deadline, put.slot);
+    const AnswerAddress address = put.address;
+    answer_late(step, address, grant(step, session, put));
+  }
+}
+
+void Master::State::handle(Step& step, Caller caller, const PutEnd& request) {
+  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  if (!open) return;
+  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+    const AnswerAddress address{open->session.id, open->call.number, i};
+    const Result<bool> ended = end_put(step, *open, request.items[i], address);
+    if (!ended) {
+      answer(step, *open, i, std::unexpected(ended.error()));
+    } else if (*ended) {
+      answer(step, *open, i, Done{});
+    }
+  }
+}
+
+Result<bool> Master::State::end_put(Step& step, const OpenCall& open, const PutEnd::Item& item,
+                                    const AnswerAddress& address) {
+  LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, item.key));
+  if (item.put_id.epoch != identity_.epoch) return end_older_epoch(step, open, item, address);
+  const Catalog::Versions versions = catalog_.find(key);
+  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
+  Object* object = versions.unfinished;
+  if (object != nullptr && object->put_id == item.put_id) {
+    Put& put = *object->put;
+    if (put.session != open.session.id) return failed(ErrorCode::illegal_client);
+    if (put.waiting) return failed(ErrorCode::invalid_write, "the put has no space yet");
+    if (step.now >= put.deadline) {
+      fail_put(step, put);
+      return failed(ErrorCode::invalid_write, "the time allowed for the put is over");
+    }
+    LARDER_CHECK(publish(step, put, item));
+  } else if (versions.current == nullptr || versions.current->put_id != item.put_id) {
+    return failed(ErrorCode::invalid_write, "put " + to_string(item.put_id) + " is not unfinished");
+  }
+  // A plain put has nothing older to wait for, unless its key came back in between.
+  return !wait_for_older(step, name,
+                         {.below = item.put_id, .address = address, .then = std::nullopt});
+}
+
+// The replicas that were sealed, on shown segments, become COMPLETE in one step; the others and all
+// of the older version are retired.
+Status Master::State::publish(Step& step, Put& put, const PutEnd::Item& item) {
+  Object& object = *put.object;
+  const auto sealed = [&](std::size_t i) {
+    const Replica& replica = object.replicas[i];
+    return (item.sealed >> i & 1) != 0 && replica.segment != no_segment &&
+           segments_[replica.segment]->shown;
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < object.replicas.size(); ++i) any |= sealed(i);
+  if (!any) {
+    fail_put(step, put);
+    return failed(ErrorCode::replica_is_gone,
+                  "none of the put's replicas was sealed on a node that is there");
+  }
+  const Catalog::Name key{object.tenant, object.key(), object.key_hash};
+  if (Object* older = catalog_.find(key).current) remove_object(step, *older, Gone::replaced);
+
+  const SessionId writer = put.session;
+  const std::string parent = std::move(put.parent);
+  const Catalog::Publication how{.now = step.now,
+                                 .soft_pin = put.soft_pin,
+                                 .time_to_live = put.time_to_live,
+                                 .parent = optional_name(object.tenant, parent)};
+  forget_put(put);
+  boost::container::small_vector<Replica, 1> complete;
+  for (std::size_t i = 0; i < object.replicas.size(); ++i) {
+    Replica replica = object.replicas[i];
+    if (sealed(i)) {
+      replica.advance(ReplicaEvent::put_end);
+      complete.push_back(replica);
+    } else if (replica.segment != no_segment) {
+      retire(step, object, replica, ReplicaEvent::give_up, writer);
+    }
+  }
+  object.replicas = std::move(complete);
+  object.has_checksum = item.checksum.has_value();
+  object.checksum = item.checksum.value_or(0);
+  catalog_.publish(object, how, extents_of(object));
+  note_event(step, ObjectEvent::Kind::stored, object);
+  return {};
+}
+
+// A put that an older master granted counts by what the nodes report of it.
+Result<bool> Master::State::end_older_epoch(Step& step, const OpenCall& open,
+                                            const PutEnd::Item& item,
+                                            const AnswerAddress& address) {
+  if (recovering()) {
+    return failed(ErrorCode::unavailable_in_current_status,
+                  "the master is still hearing what its nodes hold");
+  }
+  const Object* current = catalog_.find(Catalog::name(open.session.tenant, item.key)).current;
+  if (current == nullptr || current->put_id != item.put_id) {
+    return failed(ErrorCode::invalid_write,
+                  "put " + to_string(item.put_id) + " of an older epoch was not found sealed");
+  }
+  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
+  return !wait_for_older(step, name,
+                         {.below = item.put_id, .address = address, .then = std::nullopt});
+}
+
+void Master::State::handle(Step& step, Caller caller, const PutRevoke& request) {
+  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  if (!open) return;
+  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+    const AnswerAddress address{open->session.id, open->call.number, i};
+    const Result<bool> revoked = revoke(step, *open, request.items[i], address);
+    if (!revoked) {
+      answer(step, *open, i, std::unexpected(revoked.error()));
+    } else if (*revoked) {
+      answer(step, *open, i, Done{});
+    }
+  }
+}
+
+Result<bool> Master::State::revoke(Step& step, const OpenCall& open, const PutRevoke::Item& item,
+                                   const AnswerAddress& address) {
+  LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, item.key));
+  const bool older_epoch = item.put_id.epoch != identity_.epoch;
+  if (older_epoch && recovering()) {
+    return failed(ErrorCode::unavailable_in_current_status,
+                  "the master is still hearing what its nodes hold");
+  }
+  const Catalog::Versions versions = catalog_.find(key);
+  if (versions.unfinished != nullptr && versions.unfinished->put_id == item.put_id) {
+    if (versions.unfinished->put->session != open.session.id) {
+      return failed(ErrorCode::illegal_client);
+    }
+    fail_put(step, *versions.unfinished->put);
+  } else if (versions.current != nullptr && versions.current->put_id == item.put_id) {
+    // Found sealed after a change of masters, though its writer had given it up.
+    if (!older_epoch) return failed(ErrorCode::invalid_write, "the put has ended");
+    remove_object(step, *versions.current, Gone::removed);
+  }
+  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
+  return !wait_for_older(step, name,
+                         {.below = item.put_id.plus(1), .address = address, .then = std::nullopt});
+}
+
+}  // namespace larder

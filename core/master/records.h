@@ -1,0 +1,149 @@
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <boost/intrusive/list.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/catalog/object.h"
+#include "core/master/effects.h"
+#include "core/protocol/object.h"
+#include "core/space/space.h"
+
+// What a master keeps besides the catalog. Plain records; the rules are in the files of
+// Master::State.
+
+namespace larder {
+
+using ListHook = boost::intrusive::list_member_hook<>;
+
+// A call that changes something, remembered until its session waits for it no more, so that a
+// repeated one gets the first answers.
+struct Call {
+  Ticket ticket = 0;
+  std::uint64_t number = 0;
+  std::vector<std::optional<Answer>> answers;
+};
+
+// Where a late answer goes. The call may be gone by then.
+struct AnswerAddress {
+  SessionId session;
+  std::uint64_t number = 0;
+  std::uint32_t index = 0;
+};
+
+// An unfinished put.
+struct Put {
+  std::uint32_t slot = 0;
+  Object* object = nullptr;
+  SessionId session;
+  AnswerAddress address;  // of its PutStart, while it waits for space
+  std::uint32_t replicas_wanted = 1;
+  bool waiting = true;  // INITIALIZED: no space yet
+  Bytes call_bytes;     // of all items of its call
+  Time deadline;        // for space while it waits, then for PutEnd
+  Duration soft_pin{0};
+  Duration time_to_live{0};
+  std::string parent;
+  std::vector<SegmentId> preferred;
+  std::vector<SegmentId> avoid;
+  ListHook by_age;  // all unfinished puts, in the order of their ids
+  ListHook by_session;
+  ListHook by_wait;  // those without space, first come first
+};
+using PutsByAge =
+    boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_age>>;
+using PutsOfSession =
+    boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_session>>;
+using WaitingPuts =
+    boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_wait>>;
+
+struct Session {
+  SessionId id;
+  TenantId tenant = 0;
+  std::string client;
+  std::string host;
+  Time last_heard;
+  PutsOfSession puts;
+  Bytes held;  // unfinished, and failed but not yet retired
+  std::uint64_t lowest_unanswered = 0;
+  std::vector<std::unique_ptr<Call>> calls;  // by number
+};
+
+// An extent that is taken out of use but whose retirement its node has not confirmed.
+struct Quarantined {
+  std::uint32_t slot = 0;
+  std::uint64_t sequence = 0;  // order of all quarantines
+  ExtentName name;
+  Replica replica;  // REMOVED or FAILED
+  std::uint32_t node = 0;
+  Fingerprint key;
+  Time since;
+  Time held_until = Time::min();  // the node said that a view or a transfer holds it
+  SessionId charged;              // the writer whose failed put it was
+  ListHook by_node;
+};
+using QuarantineOfNode = boost::intrusive::list<
+    Quarantined, boost::intrusive::member_hook<Quarantined, ListHook, &Quarantined::by_node>>;
+
+// Who waits until all older puts of a key are retired.
+struct RetirementWaiter {
+  PutId below;  // puts with lower ids count
+  AnswerAddress address;
+  std::optional<ErrorCode> then;  // the answer; none: Done
+};
+struct KeyRetirements {
+  boost::container::small_vector<std::uint32_t, 2> quarantined;  // slots
+  boost::container::small_vector<RetirementWaiter, 1> waiters;
+};
+
+using NodeIndex = std::uint32_t;
+
+struct Segment {
+  SegmentDescription description;
+  NodeIndex node = 0;
+  bool shown = false;  // its node is: answered, placed on, counted
+  Space space;
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> quarantined;  // offset -> slot
+};
+
+enum class NodeState : std::uint8_t {
+  reporting,  // its report is not complete, or what must be retired first is not
+  shown,
+  hidden,  // silent; answered to nobody
+  lost,    // will never come back; what pointed to it is being cleared away
+};
+
+struct NodeRecord {
+  NodeIndex index = 0;
+  IncarnationId incarnation;
+  std::string name;
+  std::string endpoint;
+  std::string host;
+  std::string rack;
+  NodeState state = NodeState::reporting;
+  std::uint64_t registration = 0;
+  bool connected = false;
+  bool reported = false;            // the report of this registration is complete
+  bool reconciled = false;          // and what it did not name is dealt with
+  bool retires_everything = false;  // nothing that it reports is taken up
+  bool sick = false;                // does not answer retirements
+  std::uint32_t next_part = 0;
+  std::uint64_t show_after = 0;  // quarantines of lower sequence must be over before
+  Time last_heard;
+  Time disconnected_at = time_never;
+  Time asked_at = Time::min();  // when retirements were last asked for
+  Time armed = time_never;      // its entry in the deadlines
+  Duration fill_queue{0};
+  std::uint64_t overlaps = 0;
+  std::vector<SegmentIndex> segments;
+  QuarantineOfNode quarantine;        // by sequence
+  std::vector<ExtentName> to_retire;  // to be sent at the end of this step
+  std::vector<ExtentName> to_verify;
+};
+
+}  // namespace larder

@@ -1,0 +1,175 @@
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/master/state.h"
+
+namespace larder {
+namespace {
+
+std::string_view state_name(const NodeRecord& node) {
+  if (node.sick) return "sick";
+  switch (node.state) {
+    case NodeState::reporting:
+      return "reporting";
+    case NodeState::shown:
+      return "shown";
+    case NodeState::hidden:
+      return "hidden";
+    case NodeState::lost:
+      return "lost";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Master::State::handle(Step& step, Caller caller, const GetStatus&) {
+  step.effects.answers.answer(caller.ticket, 0, status(step.now));
+}
+
+StatusReport Master::State::status(Time now) const {
+  StatusReport report;
+  report.epoch = identity_.epoch;
+  report.recovering = recovering_;
+  report.objects = catalog_.complete_objects();
+  report.unfinished_puts = puts_.size();
+  report.sessions = sessions_.size();
+  const SpaceUse pool = use();
+  report.capacity = pool.capacity;
+  report.used = pool.allocated - pool.quarantined;
+  report.quarantined = pool.quarantined;
+  report.free = pool.capacity - pool.allocated;
+  for (const SegmentIndex index : shown_) {
+    report.largest_free = std::max(report.largest_free, segments_[index]->space.largest_free());
+  }
+  report.puts = counted_puts_;
+  report.gets = counted_gets_;
+  report.hits = counted_hits_;
+  report.evicted_objects = evictions_.objects;
+  report.evicted_bytes = evictions_.bytes;
+  for (std::size_t i = 0; i < skip_reasons; ++i) {
+    report.eviction_skips.emplace_back(to_string(static_cast<SkipReason>(i)),
+                                       evictions_.skipped[i]);
+  }
+  for (const auto& [code, count] : refusals_) {
+    report.refusals.emplace_back(error_name(code), count);
+  }
+  Time oldest = time_never;
+  for (const auto& node : nodes_) {
+    if (node == nullptr) continue;
+    StatusReport::Node entry{.name = node->name,
+                             .endpoint = node->endpoint,
+                             .host = node->host,
+                             .state = std::string(state_name(*node)),
+                             .since_heartbeat = now - node->last_heard};
+    for (const SegmentIndex index : node->segments) {
+      const Space& space = segments_[index]->space;
+      entry.capacity += space.capacity();
+      entry.used += space.used();
+      entry.quarantined += space.quarantined();
+      entry.objects += space.extents();
+    }
+    if (!node->quarantine.empty() && node->quarantine.front().since < oldest) {
+      oldest = node->quarantine.front().since;
+      report.oldest_quarantine = now - oldest;
+      report.oldest_quarantine_holder = node->name;
+    }
+    report.nodes.push_back(std::move(entry));
+  }
+  return report;
+}
+
+void Master::State::check_invariants() const {
+  catalog_.check_invariants();
+  // Every extent of a segment has one owner: an object, an unfinished put or a quarantine.
+  std::map<std::pair<SegmentIndex, std::uint64_t>, const void*> owners;
+  std::size_t unfinished = 0;
+  for (std::uint32_t slot = 0; slot < catalog_.slots(); ++slot) {
+    const Object* object = catalog_.at(slot);
+    if (object == nullptr) continue;
+    unfinished += object->unfinished() ? 1 : 0;
+    for (const Replica& replica : object->replicas) {
+      if (replica.segment == no_segment) continue;
+      const Segment* segment = segments_[replica.segment].get();
+      LARDER_ASSERT(segment != nullptr, "a replica's segment is known");
+      LARDER_ASSERT(replica.state ==
+                    (object->unfinished() ? ReplicaState::processing : ReplicaState::complete));
+      LARDER_ASSERT(segment->space.valid(replica.extent));
+      LARDER_ASSERT(segment->space.range(replica.extent).offset == replica.offset);
+      LARDER_ASSERT(segment->space.state(replica.extent) == ExtentState::used);
+      const bool alone =
+          owners.emplace(std::pair(replica.segment, replica.offset.value), object).second;
+      LARDER_ASSERT(alone, "two live objects never share an extent");
+    }
+  }
+  LARDER_ASSERT(unfinished == puts_.size() && unfinished == puts_by_age_.size());
+  PutId before;
+  for (const Put& put : puts_by_age_) {
+    LARDER_ASSERT(before < put.object->put_id, "put ids grow");
+    before = put.object->put_id;
+    LARDER_ASSERT(sessions_.contains(put.session));
+    LARDER_ASSERT(put.waiting == put.by_wait.is_linked());
+  }
+  std::size_t quarantined = 0;
+  for (const auto& node : nodes_) {
+    if (node == nullptr) continue;
+    std::uint64_t sequence = 0;
+    for (const Quarantined& record : node->quarantine) {
+      ++quarantined;
+      LARDER_ASSERT(record.sequence > sequence, "quarantines are in order");
+      sequence = record.sequence;
+      LARDER_ASSERT(record.replica.state == ReplicaState::removed ||
+                    record.replica.state == ReplicaState::failed);
+      const Segment& segment = *segments_[record.replica.segment];
+      LARDER_ASSERT(segment.space.state(record.replica.extent) == ExtentState::quarantined);
+      const bool alone =
+          owners.emplace(std::pair(record.replica.segment, record.replica.offset.value), &record)
+              .second;
+      LARDER_ASSERT(alone, "what is in quarantine belongs to nobody else");
+    }
+    for (const SegmentIndex index : node->segments) {
+      LARDER_ASSERT(segments_[index]->shown == (node->state == NodeState::shown));
+    }
+  }
+  LARDER_ASSERT(quarantined == quarantine_.size());
+  std::map<SegmentIndex, std::size_t> extents;
+  for (const auto& [place, owner] : owners) ++extents[place.first];
+  for (SegmentIndex index = 0; index < segments_.size(); ++index) {
+    const Segment* segment = segments_[index].get();
+    if (segment == nullptr || nodes_[segment->node]->state == NodeState::lost) continue;
+    segment->space.check_invariants();
+    LARDER_ASSERT(segment->space.extents() == extents[index], "no extent leaks");
+  }
+}
+
+std::uint64_t Master::State::digest(Time now) const {
+  Digest digest;
+  digest.add(identity_.epoch.value).add(next_counter_).add(recovering_ ? 1 : 0);
+  catalog_.add_to(digest, now);
+  for (const auto& node : nodes_) {
+    if (node == nullptr) continue;
+    digest.add(node->incarnation.high).add(node->incarnation.low).add(std::uint64_t(node->state));
+    digest.add(node->registration).add(node->next_part).add(node->reported ? 1 : 0);
+    digest.add(static_cast<std::uint64_t>((now - node->last_heard).count()));
+    for (const Quarantined& record : node->quarantine) {
+      digest.add(record.name.put_id.epoch.value).add(record.name.put_id.counter);
+      digest.add(record.replica.segment).add(record.replica.offset.value);
+    }
+  }
+  for (const Put& put : puts_by_age_) {
+    digest.add(put.object->put_id.counter).add(put.waiting ? 1 : 0);
+    digest.add(static_cast<std::uint64_t>((put.deadline - now).count()));
+  }
+  // Hash tables are walked in no order; their digests are added up.
+  std::uint64_t sum = 0;
+  for (const auto& [id, session] : sessions_) {
+    Digest own;
+    own.add(id.high).add(id.low).add(session->lowest_unanswered).add(session->calls.size());
+    own.add(session->held.value);
+    own.add(static_cast<std::uint64_t>((now - session->last_heard).count()));
+    sum += own.value();
+  }
+  return digest.add(sum).add(eviction_digest_.value()).value();
+}
+
+}  // namespace larder

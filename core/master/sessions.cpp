@@ -1,0 +1,189 @@
+#include <algorithm>
+
+#include "core/base/assert.h"
+#include "core/master/state.h"
+
+namespace larder {
+
+Session* Master::State::find_session(SessionId id) {
+  const auto found = sessions_.find(id);
+  return found == sessions_.end() ? nullptr : found->second.get();
+}
+
+void Master::State::handle(Step& step, Caller caller, const OpenSession& request) {
+  const auto open = [&]() -> Result<SessionOpened> {
+    if (!caller.header.session) {
+      return failed(ErrorCode::invalid_params, "a session id must not be zero");
+    }
+    if (request.tenant.empty() || request.tenant.size() > tenant_bytes_max) {
+      return failed(ErrorCode::invalid_params,
+                    "a tenant's name has 1 to " + std::to_string(tenant_bytes_max) +
+                        " bytes, this one has " + std::to_string(request.tenant.size()));
+    }
+    if (request.client.size() > name_bytes_max || request.host.size() > name_bytes_max) {
+      return failed(ErrorCode::invalid_params, "a client's or host's name has more than " +
+                                                   std::to_string(name_bytes_max) + " bytes");
+    }
+    LARDER_TRY(const TenantId tenant, catalog_.tenant(request.tenant));
+    Session* session = find_session(caller.header.session);
+    const bool resumed = session != nullptr;
+    if (resumed && session->tenant != tenant) {
+      return failed(ErrorCode::illegal_client,
+                    "the session belongs to tenant '" +
+                        std::string(catalog_.tenant_name(session->tenant)) + "'");
+    }
+    if (!resumed) {
+      if (sessions_.size() >= config_.sessions_max) {
+        return failed(ErrorCode::busy,
+                      "there are " + std::to_string(sessions_.size()) + " sessions already");
+      }
+      auto made = std::make_unique<Session>();
+      session = made.get();
+      session->id = caller.header.session;
+      session->tenant = tenant;
+      sessions_.emplace(session->id, std::move(made));
+      session_checks_.arm(step.now + config_.timing.session_lost, session->id);
+    }
+    session->client = request.client;
+    session->host = request.host;
+    take_header(step, *session, caller.header);
+    return SessionOpened{.epoch = identity_.epoch,
+                         .instance = identity_.instance,
+                         .resumed = resumed,
+                         .lease = config_.timing.lease,
+                         .keep_alive = config_.timing.heartbeat,
+                         .object_bytes_max = config_.object_bytes_max};
+  };
+  step.effects.answers.answer(caller.ticket, 0, open());
+}
+
+void Master::State::handle(Step& step, Caller caller, const CloseSession&) {
+  if (Session* session = find_session(caller.header.session)) {
+    take_header(step, *session, caller.header);
+    end_session(step, *session);
+  }
+  step.effects.answers.answer(caller.ticket, 0, Done{});
+}
+
+void Master::State::handle(Step& step, Caller caller, const KeepAlive&) {
+  if (session_of(step, caller, 1) != nullptr) {
+    step.effects.answers.answer(caller.ticket, 0, Done{});
+  }
+}
+
+// The caller's session, with what its header carries done; nullptr, and all answers given, if there
+// is none.
+Session* Master::State::session_of(Step& step, const Caller& caller, std::size_t answers) {
+  Session* session = find_session(caller.header.session);
+  if (session == nullptr) {
+    for (std::size_t i = 0; i < answers; ++i) {
+      step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i),
+                                  failed(ErrorCode::client_not_found));
+    }
+    return nullptr;
+  }
+  take_header(step, *session, caller.header);
+  return session;
+}
+
+void Master::State::take_header(Step& step, Session& session, const RequestHeader& header) {
+  session.last_heard = step.now;
+  if (header.lowest_unanswered > session.lowest_unanswered) {
+    session.lowest_unanswered = header.lowest_unanswered;
+    std::erase_if(session.calls, [&](const std::unique_ptr<Call>& call) {
+      return call->number < session.lowest_unanswered;
+    });
+  }
+  for (const LeaseReturn& lease : header.lease_returns) {
+    catalog_.give_back({.slot = lease.slot, .round = lease.round});
+  }
+  for (const BadBytes& bad : header.bad_bytes) {
+    Replica* replica = nullptr;
+    if (holder(catalog_.tenant_name(session.tenant), bad.key, bad.extent, &replica) == nullptr) {
+      continue;
+    }
+    NodeRecord& node = *nodes_[segments_[replica->segment]->node];
+    if (node.to_verify.size() < items_per_piece) node.to_verify.push_back(bad.extent);
+  }
+}
+
+// Nothing if the call is not to be carried out: its session is unknown, it is repeated (the answers
+// so far have been given again), or too many are open.
+std::optional<Master::State::OpenCall> Master::State::open_call(Step& step, const Caller& caller,
+                                                                std::size_t items) {
+  Session* session = session_of(step, caller, items);
+  if (session == nullptr) return std::nullopt;
+  const std::uint64_t number = caller.header.number;
+  const auto refuse = [&](ErrorCode code, const char* why) {
+    for (std::size_t i = 0; i < items; ++i) {
+      step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i), failed(code, why));
+    }
+  };
+  if (number < session->lowest_unanswered) {
+    refuse(ErrorCode::cancelled, "the session said that it waits for this call no more");
+    return std::nullopt;
+  }
+  const auto place = std::ranges::lower_bound(
+      session->calls, number, {}, [](const std::unique_ptr<Call>& call) { return call->number; });
+  if (place != session->calls.end() && (*place)->number == number) {
+    Call& call = **place;
+    if (call.answers.size() != items) {
+      refuse(ErrorCode::invalid_params, "the number of another call of this session");
+      return std::nullopt;
+    }
+    call.ticket = caller.ticket;
+    for (std::size_t i = 0; i < items; ++i) {
+      if (call.answers[i]) {
+        step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i), *call.answers[i]);
+      }
+    }
+    return std::nullopt;
+  }
+  if (session->calls.size() >= config_.calls_per_session_max) {
+    refuse(ErrorCode::busy, "too many calls of this session are not given up yet");
+    return std::nullopt;
+  }
+  auto call = std::make_unique<Call>();
+  call->ticket = caller.ticket;
+  call->number = number;
+  call->answers.resize(items);
+  Call& made = **session->calls.insert(place, std::move(call));
+  return OpenCall{*session, made};
+}
+
+void Master::State::answer(Step& step, const OpenCall& open, std::uint32_t index, Answer answer) {
+  std::optional<Answer>& kept = open.call.answers[index];
+  LARDER_ASSERT(!kept, "an item is answered once");
+  kept = std::move(answer);
+  if (!*kept) ++refusals_[kept->error().code()];
+  step.effects.answers.answer(open.call.ticket, index, *kept);
+}
+
+void Master::State::answer_late(Step& step, const AnswerAddress& address, Answer value) {
+  Session* session = find_session(address.session);
+  if (session == nullptr) return;
+  const auto place =
+      std::ranges::lower_bound(session->calls, address.number, {},
+                               [](const std::unique_ptr<Call>& call) { return call->number; });
+  if (place == session->calls.end() || (*place)->number != address.number) return;
+  answer(step, {*session, **place}, address.index, std::move(value));
+}
+
+// Its unfinished puts fail; its leases run out by themselves, since its readers may still be alive.
+void Master::State::end_session(Step& step, Session& session) {
+  while (!session.puts.empty()) fail_put(step, session.puts.front());
+  sessions_.erase(session.id);
+}
+
+void Master::State::check_session(Step& step, SessionId id) {
+  Session* session = find_session(id);
+  if (session == nullptr) return;
+  const Time lost_at = session->last_heard + config_.timing.session_lost;
+  if (lost_at > step.now) {
+    session_checks_.arm(lost_at, id);
+  } else {
+    end_session(step, *session);
+  }
+}
+
+}  // namespace larder

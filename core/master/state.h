@@ -1,0 +1,246 @@
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/base/hash.h"
+#include "core/base/random.h"
+#include "core/catalog/catalog.h"
+#include "core/catalog/deadlines.h"
+#include "core/catalog/slab.h"
+#include "core/eviction/eviction_round.h"
+#include "core/master/master.h"
+#include "core/master/records.h"
+
+namespace larder {
+
+// Everything that a master knows. The methods stand in the files of their subject: sessions.cpp,
+// puts.cpp, placement.cpp, lookups.cpp, removal.cpp, nodes.cpp, inventory.cpp, retirement.cpp,
+// evicting.cpp, report.cpp; the dispatch and the tick in master.cpp.
+class Master::State final : Evictor {
+ public:
+  State(Time now, const MasterConfig& config, const MasterIdentity& identity,
+        const MasterState& state, EvictionOrder order);
+
+  void apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects);
+  void node_disconnected(Time now, IncarnationId incarnation, std::uint64_t registration);
+  void tick(Time now, MasterEffects& effects);
+  std::optional<Time> next_deadline() const;
+  bool superseded() const { return superseded_; }
+  Epoch epoch() const { return identity_.epoch; }
+  StatusReport status(Time now) const;
+  void check_invariants() const;
+  std::uint64_t digest(Time now) const;
+
+ private:
+  // One apply() or tick().
+  struct Step {
+    Time now;
+    MasterEffects& effects;
+  };
+  struct Caller {
+    Ticket ticket;
+    const RequestHeader& header;
+  };
+  // A changing call of a known session.
+  struct OpenCall {
+    Session& session;
+    Call& call;
+  };
+  enum class Gone : std::uint8_t { removed, evicted, expired, replaced, bad };
+
+  // ---- master.cpp
+  void enter(Time now);
+  void run_due(Step& step);
+  void flush(Step& step);
+  bool more_is_due(Time now) const;
+  void refuse_all(Step& step, Ticket ticket, const RequestBody& body, const Error& error);
+
+  // ---- sessions.cpp
+  void handle(Step&, Caller, const OpenSession&);
+  void handle(Step&, Caller, const CloseSession&);
+  void handle(Step&, Caller, const KeepAlive&);
+  Session* session_of(Step&, const Caller&, std::size_t answers);
+  std::optional<OpenCall> open_call(Step&, const Caller&, std::size_t items);
+  Session* find_session(SessionId id);
+  void take_header(Step&, Session&, const RequestHeader&);
+  void answer(Step&, const OpenCall&, std::uint32_t index, Answer answer);
+  void answer_late(Step&, const AnswerAddress&, Answer answer);
+  void end_session(Step&, Session&);
+  void check_session(Step&, SessionId id);
+
+  // ---- puts.cpp
+  void handle(Step&, Caller, const PutStart&);
+  void handle(Step&, Caller, const PutEnd&);
+  void handle(Step&, Caller, const PutRevoke&);
+  Status check_put(const PutStart::Item& item) const;
+  struct StartedPut {
+    const PutStart& request;
+    const PutStart::Item& item;
+    PutId put_id;
+    Bytes call_bytes;
+    AnswerAddress address;
+  };
+  // The grant, or nothing if it waits for space.
+  Result<std::optional<PutGrant>> start_put(Step&, Session&, const StartedPut&);
+  Result<std::optional<PutGrant>> assign_or_wait(Step&, Session&, Put&);
+  PutGrant grant(Step&, Session&, Put&);
+  // Whether the answer is given now; if not, it is given when older puts are retired.
+  Result<bool> end_put(Step&, const OpenCall&, const PutEnd::Item&, const AnswerAddress&);
+  Status publish(Step&, Put&, const PutEnd::Item&);
+  Result<bool> end_older_epoch(Step&, const OpenCall&, const PutEnd::Item&, const AnswerAddress&);
+  Result<bool> revoke(Step&, const OpenCall&, const PutRevoke::Item&, const AnswerAddress&);
+  void fail_put(Step&, Put&);
+  void forget_put(Put&);
+  void serve_waiting(Step&);
+  void expire_puts(Step&);
+  Error no_room(Bytes size) const;
+  Bytes extents_of(const Object& object) const;
+
+  // ---- placement.cpp
+  // Assigns space for up to the wanted number of replicas; how many it could.
+  std::size_t place(Step&, const Session&, Put&);
+  bool place_on(Step&, Put&, SegmentIndex index);
+  bool eligible(Time now, const Put&, SegmentIndex, bool strict) const;
+  std::optional<SegmentIndex> choose(Time now, const Session&, const Put&, bool strict);
+  bool quarantine_full(const Segment& segment) const;
+  bool better(const Put&, SegmentIndex a, SegmentIndex b) const;
+
+  // ---- lookups.cpp
+  void handle(Step&, Caller, const GetReplicaList&);
+  void handle(Step&, Caller, const Exists&);
+  void handle(Step&, Caller, const DescribeSegments&);
+  Object* readable(Time now, const Catalog::Name& key) const;
+  bool visible(const Object& object) const;
+  ReplicaLocations locations(const Object& object) const;
+  Result<Catalog::Name> key_of(TenantId tenant, std::string_view key) const;
+
+  // ---- removal.cpp
+  void handle(Step&, Caller, const Remove&);
+  Result<bool> remove(Step&, const OpenCall&, std::string_view key, bool force,
+                      const AnswerAddress&);
+  void remove_object(Step&, Object&, Gone);
+  void expire_objects(Step&);
+  void note_event(Step&, ObjectEvent::Kind, const Object&);
+
+  // ---- nodes.cpp
+  void handle(Step&, Caller, const RegisterNode&);
+  void handle(Step&, Caller, const Heartbeat&);
+  Result<NodeRegistered> register_node(Step&, const RegisterNode&);
+  Status check_registration(const RegisterNode&) const;
+  Status make_way_for(Step&, const RegisterNode&);
+  NodeRecord& add_node(Step&, const RegisterNode&);
+  void add_segments(NodeRecord&, const RegisterNode&);
+  Result<NodeRecord*> known_node(IncarnationId, std::uint64_t registration);
+  NodeRecord* find_node(IncarnationId);
+  void hear(Step&, NodeRecord&);
+  void hide(Step&, NodeRecord&);
+  void lose(Step&, NodeRecord&);
+  void try_show(Step&, NodeRecord&);
+  void set_shown(NodeRecord&, bool shown);
+  void check_node(Step&, NodeIndex);
+  void arm(NodeRecord&, Time);
+  Time next_check(const NodeRecord&) const;
+  void sweep(Step&);
+  void sweep_object(Step&, Object&, const NodeRecord&);
+  void drop_node(NodeRecord&);
+
+  // ---- inventory.cpp
+  void handle(Step&, Caller, const ReportInventory&);
+  void take_item(Step&, NodeRecord&, const ReportInventory::Item&);
+  bool take_up(Step&, NodeRecord&, const Replica&, const ReportInventory::Item&);
+  bool known(NodeRecord&, SegmentIndex, const ReportInventory::Item&);
+  void finish_report(Step&, NodeRecord&);
+  bool recovering() const { return recovering_; }
+  void end_recovery(Step&);
+
+  // ---- retirement.cpp
+  void handle(Step&, Caller, const ConfirmRetirement&);
+  void handle(Step&, Caller, const ReportCorrupt&);
+  void retire(Step&, const Object&, Replica, ReplicaEvent, SessionId charged);
+  void quarantine(Step&, Replica, const ExtentName&, const Fingerprint&, SessionId charged);
+  void end_quarantine(Step&, Quarantined&, ReplicaEvent);
+  void remove_replica(Step&, Object&, Replica&, Gone);
+  void ask_again(Step&, NodeRecord&);
+  bool wait_for_older(Step&, const Fingerprint&, const RetirementWaiter&);
+  void wake_waiters(Step&, const Fingerprint&);
+  std::optional<SegmentIndex> find_segment(SegmentId) const;
+  Object* holder(std::string_view tenant, std::string_view key, const ExtentName&,
+                 Replica** replica);
+  PutId lowest_unfinished() const;
+
+  // ---- evicting.cpp
+  std::optional<SkipReason> held_by(const Evictable&) override;
+  Taken evict(Evictable&) override;
+  void run_eviction(Step&);
+  Bytes bytes_wanted() const;
+  SpaceUse use() const;
+  void handle(Step&, Caller, const Quiesce&);
+  void answer_quiesce(Step&);
+
+  // ---- report.cpp
+  void handle(Step&, Caller, const GetStatus&);
+
+  MasterConfig config_;
+  MasterIdentity identity_;
+  Time last_now_;
+  Time started_;
+  bool superseded_ = false;
+  Random random_;
+
+  Catalog catalog_;
+  std::uint64_t next_counter_ = 1;
+
+  boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> sessions_;
+  Deadlines<SessionId> session_checks_;
+
+  Slab<Put> puts_;
+  PutsByAge puts_by_age_;
+  WaitingPuts waiting_;
+  Bytes waiting_bytes_;
+  Deadlines<std::uint32_t> put_deadlines_;  // put slots
+
+  std::vector<std::unique_ptr<NodeRecord>> nodes_;  // by index; null: vacant
+  std::vector<std::unique_ptr<Segment>> segments_;  // by index; null: vacant
+  boost::unordered_flat_map<IncarnationId, NodeIndex, IdHash> node_index_;
+  boost::unordered_flat_map<SegmentId, SegmentIndex, IdHash> segment_index_;
+  std::vector<SegmentIndex> shown_;  // in the order in which they were shown
+  std::set<IncarnationId> lost_;
+  Deadlines<NodeIndex> node_checks_;
+  struct Sweep {  // a walk over all objects for one node
+    NodeIndex node;
+    std::uint64_t registration;
+    std::uint32_t next_slot;
+  };
+  std::deque<Sweep> sweeps_;
+
+  Slab<Quarantined> quarantine_;
+  std::uint64_t quarantine_sequence_ = 0;
+  boost::unordered_flat_map<Fingerprint, KeyRetirements, FingerprintHash> retirements_;
+  std::size_t removals_waiting_ = 0;
+
+  bool recovering_ = true;
+  bool durable_ = false;
+  Epoch recovered_epoch_;
+  std::set<IncarnationId> awaited_;  // known nodes that have not reported yet
+
+  std::optional<EvictionRound> round_;
+  Time eviction_pause_ = Time::min();
+  bool eviction_blocked_ = false;  // until some quarantine ends
+  Step* evicting_ = nullptr;
+  Digest eviction_digest_;
+  std::vector<Ticket> quiescing_;
+
+  EvictionCounts evictions_;
+  std::map<ErrorCode, std::uint64_t> refusals_;
+  std::uint64_t counted_puts_ = 0;
+  std::uint64_t counted_gets_ = 0;
+  std::uint64_t counted_hits_ = 0;
+};
+
+}  // namespace larder
