@@ -8,9 +8,10 @@
 namespace larder {
 
 // An ordered map from the offset of a free range to its slot, for `Space` while it restores
-// extents: sorted blocks of at most 256 entries under one sorted list of their first offsets. O(log
-// n) to look up; a change moves a few cache lines of one block, and a split now and then the list.
-// About three times as fast as std::map at a million entries.
+// extents: sorted blocks of at most 256 entries under one sorted list of their first offsets.
+// O(log n) to look up; a change moves a few cache lines of one block, and a split now and then the
+// list. A million extents in random order are restored in about half of the time that it takes with
+// std::map.
 class OffsetIndex {
  public:
   // Precondition: no entry with this offset.

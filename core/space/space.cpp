@@ -118,9 +118,12 @@ Status Space::free(ExtentId id) {
     unlist_free(before);
     remove(slot);
     slot = before;
+  } else if (by_offset_) {
+    by_offset_->insert(slots_[slot].offset, slot);
   }
   if (const std::uint32_t after = slots_[slot].after; is_free(after)) {
     unlist_free(after);
+    if (by_offset_) by_offset_->erase(slots_[after].offset);
     remove(after);
   }
   list_free(slot);
@@ -172,8 +175,14 @@ ExtentId Space::carve(std::uint32_t slot, Range range, ExtentState state) {
     const std::uint32_t extent = insert_after(slot, range.offset.value);
     list_free(slot);
     slot = extent;
+  } else if (by_offset_) {
+    by_offset_->erase(range.offset.value);
   }
-  if (range_end < end) list_free(insert_after(slot, range_end));
+  if (range_end < end) {
+    const std::uint32_t rest = insert_after(slot, range_end);
+    list_free(rest);
+    if (by_offset_) by_offset_->insert(range_end, rest);
+  }
   slots_[slot].state = state == ExtentState::used ? SlotState::used : SlotState::quarantined;
   total_of(slots_[slot].state) += range.length;
   ++extents_;
@@ -215,7 +224,6 @@ void Space::list_free(std::uint32_t slot) {
   slots_[slot].list_before = none;
   slots_[slot].list_after = next;
   if (next != none) slots_[next].list_before = slot;
-  if (by_offset_) by_offset_->insert(slots_[slot].offset, slot);
 }
 
 // Call it before the range changes.
@@ -229,7 +237,6 @@ void Space::unlist_free(std::uint32_t slot) {
   } else {
     by_length_.erase(granules_of(slot));
   }
-  if (by_offset_) by_offset_->erase(slots_[slot].offset);
 }
 
 void Space::build_offset_index() {

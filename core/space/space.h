@@ -45,8 +45,8 @@ enum class ExtentState : std::uint8_t {
 //
 // Offsets and lengths are multiples of 64 bytes. All calls take constant time (arrays grow by
 // doubling), but `take` and `check_invariants`. Costs 32 bytes for each extent and each free range,
-// and 264 for each node of the index of lengths. The same calls give the same answers everywhere.
-// Confined to one strand. A refusal changes nothing.
+// so 64 where pages leave gaps between extents, and 264 for each node of the index of lengths. The
+// same calls give the same answers everywhere. Confined to one strand. A refusal changes nothing.
 class Space {
  public:
   // All free. The capacity is rounded down to 64 bytes.
@@ -63,7 +63,7 @@ class Space {
   // multiples of 64, reaches outside or is not wholly free. O(log n), but the first one builds an
   // index of free ranges by offset, in O(n). That index is kept while it is of use, at O(log n) for
   // each allocate and free, and dropped when as many of these as would pay for the next one came
-  // without a `take`.
+  // without a `take`. Rising offsets are several times faster than random ones.
   Result<ExtentId> take(Range range, ExtentState state = ExtentState::used);
 
   // used -> quarantined. invalid_params if the id is stale or the extent is in quarantine already.
