@@ -1,17 +1,24 @@
 # Part of ./dev: runs the parts of a test run one after the other and keeps a table of them.
 
-part_names=() part_results=() part_seconds=()
+part_names=() part_results=() part_seconds=() part_cpu=()
+
+# Seconds of CPU that the ended children of this shell took.
+children_cpu() {
+  local stat
+  read -r -a stat <"/proc/$$/stat"
+  cpu=$(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
+}
 
 # part NAME [after OTHER] COMMAND...: runs it, unless the part OTHER did not pass.
 part() {
-  local name=$1 needed="" start result i
+  local name=$1 needed="" start=$SECONDS result=passed cpu cpu_before i
   shift
   if [[ $1 == after ]]; then
     needed=$2
     shift 2
   fi
-  start=$SECONDS
-  result=passed
+  children_cpu
+  cpu_before=$cpu
   for i in "${!part_names[@]}"; do
     [[ ${part_names[i]} == "$needed" && ${part_results[i]} != passed ]] && result=skipped
   done
@@ -25,20 +32,24 @@ part() {
     [[ $? == 0 ]] || result=FAILED
     set -e
   fi
+  children_cpu
   part_names+=("$name")
+  part_cpu+=($((cpu - cpu_before)))
   part_results+=("$result")
   part_seconds+=($((SECONDS - start)))
 }
 
 # Prints the table; fails if a part did not pass.
 parts_table() {
-  local i failed=()
+  local i failed=() cpu
   say "parts"
   for i in "${!part_names[@]}"; do
-    printf '%-24s %-8s %5d s\n' "${part_names[i]}" "${part_results[i]}" "${part_seconds[i]}"
+    printf '%-24s %-8s %5d s %5d s of CPU\n' "${part_names[i]}" "${part_results[i]}" \
+      "${part_seconds[i]}" "${part_cpu[i]}"
     [[ ${part_results[i]} == passed ]] || failed+=("${part_names[i]}")
   done
-  printf '%-24s %-8s %5d s\n' total "" "$SECONDS"
+  children_cpu
+  printf '%-24s %-8s %5d s %5d s of CPU\n' total "" "$SECONDS" "$cpu"
   if [[ ${#failed[@]} != 0 ]]; then
     printf 'FAILED: %s\n' "$(printf '%s, ' "${failed[@]}" | sed 's/, $//')"
     return 1
