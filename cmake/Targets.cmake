@@ -94,3 +94,21 @@ function(larder_fuzz file)
   target_link_options(fuzz-${stem} PRIVATE -fsanitize=fuzzer)
   add_dependencies(all_fuzzers fuzz-${stem})
 endfunction()
+
+# larder_protobuf(NAME FILE): the C++ of one .proto file, compiled without our warnings; its header is a
+# system header.
+function(larder_protobuf name file)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/${file})
+    return()
+  endif()
+  string(REGEX REPLACE "\\.proto$" ".pb" stem ${PROJECT_BINARY_DIR}/generated/${file})
+  get_filename_component(folder ${stem} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${stem}.cc ${stem}.h DEPENDS ${file} VERBATIM
+    COMMAND protobuf::protoc -I ${PROJECT_SOURCE_DIR} --cpp_out=${PROJECT_BINARY_DIR}/generated ${file}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_library(${name} STATIC ${stem}.cc ${stem}.h)
+  target_compile_options(${name} PRIVATE -w)
+  target_include_directories(${name} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/generated)
+  target_link_libraries(${name} PUBLIC protobuf::libprotobuf-lite)
+endfunction()
