@@ -110,12 +110,23 @@ class Includes(Lint):
                    "larder_library(sim/x DEPENDS proto)\n")  # fmt: skip
         self.assert_include_is_error("sim/x/a.h", '#include "proto/larder.pb.h"', "no Protobuf")
 
+    def test_protobuf_where_the_table_has_messages(self):
+        self.write("proto/larder.proto", "")
+        self.write("cmake/Libraries.cmake", TABLE + "larder_protobuf(messages proto/larder.proto)\n"
+                   "larder_library(proto DEPENDS core/base messages)\n")  # fmt: skip
+        self.write("proto/codec.cpp", '#include <google/protobuf/arena.h>\n'
+                   '#include "proto/larder.pb.h"\n')  # fmt: skip
+        self.assertEqual(self.include_errors(), [])
+
     def test_product_code_and_tests(self):
         self.write("sim/kernel/a.h", "#include <gtest/gtest_prod.h>\n")
         self.assert_one(self.include_errors(), "only in tests/")
 
     def test_a_name_that_is_no_file(self):
         self.assert_include_is_error("core/base/a.h", '#include "core/base/no.h"', "is no file")
+
+    def test_an_own_header_in_brackets_escapes_nothing(self):
+        self.assert_include_is_error("sim/kernel/a.cpp", "#include <real/rpc/rpc.h>", "in quotes")
 
     def test_a_folder_that_nothing_builds(self):
         self.write("core/lost/a.cpp", "")

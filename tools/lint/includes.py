@@ -93,6 +93,8 @@ def check_own(root, table, path, owner, allowed, name):
 def check_outside(path, owner, allowed, name):
     part = path.split("/")[0]
     standard = re.fullmatch(r"[a-z_0-9]+", name) is not None
+    if name.startswith(tuple(f"{top}/" for top in sources.ROOTS)):
+        yield f"<{name}>: own headers in quotes"
     if part == "core":
         if standard and name in NOT_IN_CORE:
             yield f"<{name}>: core has no clock, thread, I/O or unseeded randomness"

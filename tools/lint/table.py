@@ -7,8 +7,8 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    kind: str  # library, program, test, bench or fuzz
-    path: str  # the folder, or for a program, bench or fuzz target the source file
+    kind: str  # the function's name without larder_
+    path: str  # the folder; the source file of a program, bench or fuzz target; a protobuf's target
     depends: tuple[str, ...]  # folders, and targets of other projects
     line: int
 
@@ -20,7 +20,7 @@ def read(root: pathlib.Path) -> list[Entry]:
     text = (root / "cmake/Libraries.cmake").read_text()
     text = re.sub(r"#.*", "", text)
     entries = []
-    for call in re.finditer(r"larder_(library|program|test|bench|fuzz)\s*\(([^)]*)\)", text):
+    for call in re.finditer(r"larder_(library|protobuf|program|test|bench|fuzz)\s*\(([^)]*)\)", text):
         kind, words = call[1], call[2].split()
         lists = {"": []}
         current = ""
@@ -33,20 +33,24 @@ def read(root: pathlib.Path) -> list[Entry]:
         positional = lists[""]
         path = {
             "library": lambda: positional[0],
+            "protobuf": lambda: positional[0],
             "program": lambda: positional[1],
             "test": lambda: "tests/" + positional[0],
             "bench": lambda: "tests/bench/" + positional[1],
             "fuzz": lambda: "tests/fuzz/" + positional[0],
         }[kind]()
         line = text.count("\n", 0, call.start()) + 1
-        entries.append(Entry(kind, path, tuple(lists.get("DEPENDS", ())), line))
+        depends = lists.get("DEPENDS", [])
+        if kind == "protobuf":
+            depends.append("protobuf::libprotobuf")
+        entries.append(Entry(kind, path, tuple(depends), line))
     return entries
 
 
 class Table:
     def __init__(self, entries: list[Entry]):
         self.entries = entries
-        self.libraries = {e.path: e for e in entries if e.kind == "library"}
+        self.libraries = {e.path: e for e in entries if e.kind in ("library", "protobuf")}
 
     def owner(self, path: str) -> Entry | None:
         """The entry that builds this source or header; None if none does."""
