@@ -119,7 +119,12 @@ void put(const ReportCorrupt& in, wire::Request& out) {
   wire::ReportCorrupt& body = *out.mutable_report_corrupt();
   put_id(in.incarnation, *body.mutable_incarnation());
   body.set_registration(in.registration);
-  put_extents(in.extents, itself, *body.mutable_extents());
+  put_extents(
+      in.extents, [](auto& extent) -> auto& { return extent.name; }, *body.mutable_extents());
+  put_texts(
+      in.extents, [](auto& extent) { return extent.tenant; }, *body.mutable_tenants(),
+      Presence::optional);
+  put_texts(in.extents, key_of, *body.mutable_keys(), Presence::optional);
 }
 
 void put(const RequestHeader& in, wire::Request& out) {
@@ -291,7 +296,14 @@ Result<RequestBody> take(const wire::ReportCorrupt& in) {
   ReportCorrupt out{.incarnation = take_id<IncarnationTag>(in.incarnation()),
                     .registration = in.registration()};
   out.extents.resize(read.count());
-  LARDER_CHECK(read.extents(in.extents(), [&](std::size_t i) -> auto& { return out.extents[i]; }));
+  LARDER_CHECK(
+      read.extents(in.extents(), [&](std::size_t i) -> auto& { return out.extents[i].name; }));
+  LARDER_CHECK(
+      read.texts({"tenants", tenant_bytes_max}, in.tenants(),
+                 [&](std::size_t i, std::string_view text) { out.extents[i].tenant = text; }));
+  LARDER_CHECK(
+      read.texts({"keys", key_bytes_max}, in.keys(),
+                 [&](std::size_t i, std::string_view text) { out.extents[i].key = text; }));
   return out;
 }
 
