@@ -40,6 +40,6 @@ larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 
-larder_bench(core space_bench.cpp  DEPENDS core/space)
+larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
