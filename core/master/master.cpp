@@ -52,6 +52,16 @@ Master::State::State(Time now, const MasterConfig& config, const MasterIdentity&
   }
 }
 
+// Records must be in no list when they are destroyed.
+Master::State::~State() {
+  for (auto& [id, session] : sessions_) session->puts.clear();
+  for (auto& node : nodes_) {
+    if (node != nullptr) node->quarantine.clear();
+  }
+  puts_by_age_.clear();
+  waiting_.clear();
+}
+
 void Master::State::enter(Time now) {
   LARDER_ASSERT(now >= last_now_, "time never decreases");
   last_now_ = now;

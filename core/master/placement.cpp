@@ -42,24 +42,26 @@ bool Master::State::eligible(Time now, const Put& put, SegmentIndex index, bool 
          now - node.last_heard <= config_.timing.stale_heartbeat;
 }
 
+// Whether a replica of the put stands on the segment's host already.
+bool Master::State::host_taken(const Put& put, SegmentIndex index) const {
+  return std::ranges::any_of(put.object->replicas, [&](const Replica& replica) {
+    return segments_[replica.segment]->description.host == segments_[index]->description.host;
+  });
+}
+
 // Whether `a` is the better place for the next replica of the put: on a host of its own first, then
 // the emptier one.
 bool Master::State::better(const Put& put, SegmentIndex a, SegmentIndex b) const {
-  const auto host_taken = [&](SegmentIndex index) {
-    return std::ranges::any_of(put.object->replicas, [&](const Replica& replica) {
-      return replica.segment != no_segment &&
-             segments_[replica.segment]->description.host == segments_[index]->description.host;
-    });
-  };
-  const bool a_taken = host_taken(a);
-  const bool b_taken = host_taken(b);
+  const bool a_taken = host_taken(put, a);
+  const bool b_taken = host_taken(put, b);
   if (a_taken != b_taken) return b_taken;
   return used_share(segments_[a]->space) < used_share(segments_[b]->space);
 }
 
 // Two candidates at random, the better one wins: the load evens out, and a new, empty node gets at
 // most twice its share of new puts (Mitzenmacher, "The Power of Two Choices", 2001). The first
-// replica goes to the writer's own host if that is not much fuller.
+// replica goes to the writer's own host if that is not much fuller; a later one is drawn only on a
+// host of its own.
 std::optional<SegmentIndex> Master::State::choose(Time now, const Session& session, const Put& put,
                                                   bool strict) {
   const auto draw = [&]() -> std::optional<SegmentIndex> {
@@ -69,6 +71,7 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
   std::optional<SegmentIndex> best = draw();
   const std::optional<SegmentIndex> other = draw();
   if (other && (!best || better(put, *other, *best))) best = other;
+  if (best && host_taken(put, *best)) return std::nullopt;
   if (!put.object->replicas.empty() || session.host.empty()) return best;
   for (const SegmentIndex index : shown_) {
     const Segment& local = *segments_[index];

@@ -26,6 +26,7 @@ class Master::State final : Evictor {
  public:
   State(Time now, const MasterConfig& config, const MasterIdentity& identity,
         const MasterState& state, EvictionOrder order);
+  ~State();
 
   void apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects);
   void node_disconnected(Time now, IncarnationId incarnation, std::uint64_t registration);
@@ -109,6 +110,7 @@ class Master::State final : Evictor {
   bool eligible(Time now, const Put&, SegmentIndex, bool strict) const;
   std::optional<SegmentIndex> choose(Time now, const Session&, const Put&, bool strict);
   bool quarantine_full(const Segment& segment) const;
+  bool host_taken(const Put&, SegmentIndex) const;
   bool better(const Put&, SegmentIndex a, SegmentIndex b) const;
 
   // ---- lookups.cpp

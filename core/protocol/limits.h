@@ -14,7 +14,7 @@ inline constexpr std::size_t tenant_bytes_max = 256;
 inline constexpr std::size_t name_bytes_max = 256;  // nodes, hosts, racks, segments, endpoints
 inline constexpr std::uint32_t replicas_max = 16;
 inline constexpr std::uint32_t group_members_max = 1024;
-inline constexpr std::size_t items_per_call_max = 64 * 1024;
+inline constexpr std::size_t items_per_call_max = 65'536;
 inline constexpr std::size_t items_per_piece = 512;  // what a driver hands to the core at once
 inline constexpr Bytes object_bytes_max_default = 64_GiB;
 
