@@ -21,7 +21,7 @@ larder_library(sim/cluster    DEPENDS sim/fabric core/master core/node core/clie
 larder_library(sim/explore    DEPENDS sim/cluster)
 larder_library(sim/cache      DEPENDS core/eviction workloads)
 larder_library(sim/replay     DEPENDS sim/cluster workloads)
-larder_library(sim/cli        DEPENDS sim/explore sim/cache sim/replay CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/cli        DEPENDS sim/cache CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_test(unit/core/base      DEPENDS core/base LABELS quick)
@@ -39,6 +39,7 @@ larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
+larder_test(unit/sim/cli        DEPENDS sim/cli LABELS quick)
 
 larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)

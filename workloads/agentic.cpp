@@ -48,6 +48,10 @@ class SessionParser {
       : file_(std::move(file)), session_(session), sessions_(sessions) {}
 
   Status parse(const std::string& text) {
+    // The parser takes a NUL for the end of its text and would pass over what follows.
+    if (const std::size_t nul = text.find('\0'); nul != std::string::npos) {
+      return bad("byte " + std::to_string(nul + 1) + ": a NUL byte");
+    }
     try {
       return parse_document(json::parse(text));
     } catch (const json::exception& error) {

@@ -56,10 +56,13 @@ class LineEvents {
   bool boolean(bool value) { return other(value ? "true" : "false"); }
   bool string(std::string& value) { return other("the string " + excerpt(value)); }
   bool binary(json::binary_t&) { return other("binary"); }
-  bool number_integer(std::int64_t value) { return other(std::to_string(value)); }  // below zero
+  // Of numbers with a minus sign.
+  bool number_integer(std::int64_t value) {
+    return other(value == 0 ? "-0" : std::to_string(value));
+  }
 
   bool number_unsigned(std::uint64_t value) {
-    if (!wanted()) return true;
+    if (!wanted()) return depth_ > 0 || other(std::to_string(value));
     switch (field_) {
       case Field::timestamp:
         if (value > arrival_max_ns / ns_per_ms) return other(std::to_string(value));
@@ -128,13 +131,11 @@ class LineEvents {
                                                          "output_length", "hash_ids"};
   static constexpr std::array<std::string_view, 4> needs{
       "a number of milliseconds from 0 to 9223372036854", "a whole number from 0 to 4294967295",
-      "a whole number from 0 to 4294967295",
-      "a list of whole numbers from 0 to 18446744073709551615"};
+      "a whole number from 0 to 4294967295", "a list"};
+  static constexpr std::string_view id_needs = "a whole number from 0 to 18446744073709551615";
 
   // Whether the value that comes now is one that we use.
-  bool wanted() const {
-    return depth_ == 0 || (field_ != Field::none && depth_ == (in_ids_ ? 2 : 1));
-  }
+  bool wanted() const { return field_ != Field::none && depth_ == (in_ids_ ? 2 : 1); }
 
   bool refuse(std::string why) {
     problem = std::move(why);
@@ -148,9 +149,8 @@ class LineEvents {
     const auto i = static_cast<std::size_t>(field_);
     std::string name(names[i]);
     if (in_ids_) name += '[' + std::to_string(fields.hash_ids.size()) + ']';
-    return refuse(
-        name + " is " + std::string(value.substr(0, 60)) + ", must be " +
-        std::string(in_ids_ ? needs[i].substr(std::string_view("a list of ").size()) : needs[i]));
+    return refuse(name + " is " + std::string(value.substr(0, 60)) + ", must be " +
+                  std::string(in_ids_ ? id_needs : needs[i]));
   }
 
   Field field_ = Field::none;
@@ -171,6 +171,10 @@ class MooncakeReader final : public TraceReader {
     }
     if (!line) return nullptr;
     if (line->find_first_not_of(" \t\r") == std::string_view::npos) return bad("the line is empty");
+    // The parser takes a NUL for the end of its text and would pass over what follows.
+    if (const std::size_t nul = line->find('\0'); nul != std::string_view::npos) {
+      return bad("column " + std::to_string(nul + 1) + ": a NUL byte");
+    }
     events_.restart();
     if (!json::sax_parse(line->begin(), line->end(), &events_) || !events_.complete()) {
       return bad(events_.problem);

@@ -1,0 +1,43 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+
+#include "sim/cli/commands.h"
+
+namespace larder::sim {
+namespace {
+
+constexpr int could_not_be_done = 1;
+constexpr int wrong_usage = 2;
+
+int exit_code(const Status& outcome) {
+  if (outcome) return 0;
+  const Error& error = outcome.error();
+  std::cerr << "larder-sim: " << error.message() << '\n';
+  return error.code() == ErrorCode::invalid_params ? wrong_usage : could_not_be_done;
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  CLI::App app(
+      "Simulates a Larder pool: the code that decides is that of the real one.\n"
+      "Each command has a --help with an example.",
+      "larder-sim");
+  app.require_subcommand(1);
+  Status outcome;
+  add_trace(app, outcome);
+  add_hit_rate(app, outcome);
+  try {
+    app.parse(argc, argv);
+    return exit_code(outcome);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : wrong_usage;  // 0: it was --help
+  } catch (const std::exception& error) {
+    std::cerr << "larder-sim: " << error.what() << '\n';
+    return could_not_be_done;
+  }
+}
+
+}  // namespace larder::sim

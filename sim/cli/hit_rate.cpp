@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cache/hit_rates.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/parse.h"
+#include "sim/cli/trace_arguments.h"
+
+namespace larder::sim {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view infinite = "inf";
+
+struct HitRateArguments {
+  TraceArguments trace;
+  std::string policies = "lru,fifo,leaf-first";
+  std::string sizes = "1000,10000,inf";
+  bool json = false;
+};
+
+Result<HitRateQuestion> question_of(const HitRateArguments& arguments) {
+  HitRateQuestion question;
+  for (const std::string_view policy : split(arguments.policies, ',')) {
+    question.policies.emplace_back(policy);
+  }
+  for (const std::string_view size : split(arguments.sizes, ',')) {
+    std::uint64_t blocks = 0;
+    if (size == infinite) {
+      question.sizes.emplace_back(std::nullopt);
+    } else if (parse_number(size, blocks)) {
+      question.sizes.emplace_back(blocks);
+    } else {
+      return failed(ErrorCode::invalid_params,
+                    "--blocks: '" + std::string(size) + "' is neither a number of blocks nor inf");
+    }
+  }
+  return question;
+}
+
+ordered_json to_json(const std::vector<CachePoint>& points) {
+  ordered_json list = ordered_json::array();
+  for (const CachePoint& point : points) {
+    ordered_json one{{"policy", point.policy}};
+    if (point.blocks) {
+      one["blocks"] = *point.blocks;
+    } else {
+      one["blocks"] = infinite;
+    }
+    one["accesses"] = point.accesses;
+    one["hits"] = point.hits;
+    one["hit_ratio"] = point.hit_ratio() ? ordered_json(*point.hit_ratio()) : ordered_json();
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+std::string to_text(const std::vector<CachePoint>& points) {
+  std::string text = fmt::format("{:<12}{:>14}{:>14}{:>14}{:>14}\n", "policy", "blocks", "accesses",
+                                 "hits", "hit ratio");
+  for (const CachePoint& point : points) {
+    text += fmt::format("{:<12}{:>14}{:>14}{:>14}{:>14}\n", point.policy,
+                        point.blocks ? with_thousands(*point.blocks) : std::string(infinite),
+                        with_thousands(point.accesses), with_thousands(point.hits),
+                        as_percent(point.hit_ratio()));
+  }
+  return text;
+}
+
+Status run(const HitRateArguments& arguments) {
+  LARDER_TRY(auto question, question_of(arguments));
+  // Wrong names are wrong usage, whatever is wrong with the trace.
+  LARDER_CHECK(HitRates::make(question));
+  LARDER_TRY(const auto trace, arguments.trace.open());
+  LARDER_TRY(const auto points, hit_rates(*trace, std::move(question)));
+  return print(arguments.json ? to_json(points).dump(2) + "\n" : to_text(points));
+}
+
+}  // namespace
+
+void add_hit_rate(CLI::App& app, Status& outcome) {
+  CLI::App* command = app.add_subcommand(
+      "hit-rate",
+      "Says how many blocks of a trace a cache of each size finds under each policy. The cache "
+      "starts\n"
+      "empty, each block is looked up and then inserted at once, and nothing is left out as "
+      "warm-up.\n"
+      "Example: larder-sim hit-rate conversation_trace.jsonl --policy lru,fifo --blocks 10000,inf");
+  const auto arguments = std::make_shared<HitRateArguments>();
+  add_trace_arguments(*command, arguments->trace);
+  command->add_option("--policy", arguments->policies, "Eviction policies, separated by commas")
+      ->capture_default_str();
+  command
+      ->add_option("--blocks", arguments->sizes,
+                   "Sizes of the cache in blocks, separated by commas; inf: without limit")
+      ->capture_default_str();
+  command->add_flag(
+      "--json", arguments->json,
+      "Print an array of {policy, blocks, accesses, hits, hit_ratio}; the ratio is null "
+      "where there were no accesses");
+  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+}
+
+}  // namespace larder::sim

@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.h"
+#include "tests/unit/workloads/temporary.h"
+
+namespace larder::sim {
+namespace {
+
+using nlohmann::json;
+using workloads::published_traces;
+using workloads::TemporaryDirectory;
+
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+Ran run(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv{"larder-sim"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Ran ran;
+  ran.code = run_command_line(static_cast<int>(argv.size()), argv.data());
+  ran.out = testing::internal::GetCapturedStdout();
+  ran.err = testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+const std::string two_lines =
+    R"({"timestamp": 0, "input_length": 1000, "output_length": 7, "hash_ids": [1, 2]})"
+    "\n"
+    R"({"timestamp": 1, "input_length": 1000, "output_length": 7, "hash_ids": [1, 3]})"
+    "\n";
+
+TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"trace", "stats"}, {"trace", "generate"}, {"hit-rate"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.push_back("--help");
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_NE(ran.out.find("Example: larder-sim " + command.front()), std::string::npos) << ran.out;
+  }
+  EXPECT_EQ(run({"--help"}).code, 0);
+}
+
+TEST(CommandLine, WrongUsageIsExitCode2WithTheReasonOnStderr) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines);
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {},
+           {"no-such-command"},
+           {"trace"},
+           {"trace", "stats"},
+           {"trace", "stats", trace, "--no-such-flag"},
+           {"trace", "stats", trace, "--format", "csv"},
+           {"trace", "stats", trace, "--block-size", "0"},
+           {"trace", "stats", trace, "--block-size", "-1"},
+           {"trace", "stats", trace, "--block-size", "many"},
+           {"trace", "stats", trace, trace},
+           {"trace", "generate", "--requests", "-1"},
+           {"trace", "generate", "--requests", "0"},
+           {"trace", "generate", "--requests", "1.5"},
+           {"trace", "generate", "--rate", "0"},
+           {"trace", "generate", "--rate", "nan"},
+           {"trace", "generate", "--block-size", "0"},
+           {"trace", "generate", "--chat", "wait=3"},
+           {"trace", "generate", "--chat", "weight"},
+           {"trace", "generate", "--chat", "weight=-1"},
+           {"trace", "generate", "--chat", "think=nan"},
+           {"hit-rate"},
+           {"hit-rate", trace, "--policy", "mru"},
+           {"hit-rate", trace, "--policy", ""},
+           {"hit-rate", trace, "--blocks", "1000,"},
+           {"hit-rate", trace, "--blocks", "-1"},
+           {"hit-rate", trace, "--blocks", "1e3"},
+           {"hit-rate", trace, "--blocks", "18446744073709551616"},
+       }) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(ran.out, "") << testing::PrintToString(arguments);
+    EXPECT_NE(ran.err, "") << testing::PrintToString(arguments);
+  }
+}
+
+TEST(CommandLine, ABadTraceIsExitCode1WithItsLineOnStderr) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines + "{\"timestamp\": 2");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"trace", "stats", trace}, {"hit-rate", trace}}) {
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_EQ(ran.out, "");
+    EXPECT_NE(ran.err.find(trace + ": line 3: column 16: "), std::string::npos) << ran.err;
+  }
+  EXPECT_EQ(run({"trace", "stats", directory.path() / "none"}).code, 1);
+}
+
+TEST(CommandLine, AFullDiskIsExitCode1AndNothingIsLeftBehind) {
+  Ran ran = run({"trace", "generate", "--requests", "10", "--out", "/dev/full"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("No space left on device"), std::string::npos) << ran.err;
+  const TemporaryDirectory directory;
+  ran = run({"trace", "generate", "--out", directory.path() / "no" / "out"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("No such file or directory"), std::string::npos) << ran.err;
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(TraceStats, AsJsonHasStableKeys) {
+  const TemporaryDirectory directory;
+  const Ran ran = run({"trace", "stats", directory.file("t.jsonl", two_lines), "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out), json::parse(R"({
+    "requests": 2, "sessions": 0, "agents": 0,
+    "first_arrival_s": 0.0, "last_arrival_s": 0.001, "distinct_timestamps": 2,
+    "input_tokens": 2000, "output_tokens": 14,
+    "block_accesses": 4, "unique_blocks": 3, "trie_violations": 0,
+    "infinite_pool": {
+      "block_hits": 1, "block_hit_ratio": 0.25,
+      "leading_block_hits": 1, "leading_block_hit_ratio": 0.25,
+      "leading_token_hits": 512, "leading_token_hit_ratio": 0.256},
+    "used_once_ratio": 0.6666666666666666,
+    "reuse": [{"uses_min": 1, "uses_max": 1, "blocks": 2}, {"uses_min": 2, "uses_max": 2, "blocks": 1}],
+    "input_length": {"p50": 1000, "p90": 1000, "max": 1000},
+    "output_length": {"p50": 7, "p90": 7, "max": 7},
+    "blocks_per_request": {"p50": 2, "p90": 2, "max": 2}})"));
+}
+
+TEST(TraceStats, ForPeopleIsAlignedAndHasThousands) {
+  const TemporaryDirectory directory;
+  const Ran ran = run({"trace", "stats", directory.file("t.jsonl", two_lines)});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("  input tokens                           2,000\n"), std::string::npos)
+      << ran.out;
+  EXPECT_NE(ran.out.find("  block hits                                 1   25.00 %\n"),
+            std::string::npos)
+      << ran.out;
+}
+
+TEST(TraceGenerate, WritesWhatItPrints) {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path() / "t.jsonl";
+  const Ran printed = run({"trace", "generate", "--requests", "20", "--chat", "weight=0", "--agent",
+                           "weight=1,system=1024,think=0.5"});
+  ASSERT_EQ(printed.code, 0) << printed.err;
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 20);
+  const Ran written = run({"trace", "generate", "--requests", "20", "--chat", "weight=0", "--agent",
+                           "weight=1,system=1024,think=0.5", "--out", path});
+  ASSERT_EQ(written.code, 0) << written.err;
+  EXPECT_EQ(written.out, "");
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), printed.out);
+  EXPECT_EQ(run({"trace", "stats", path}).code, 0);
+}
+
+TEST(HitRate, AsJsonIsAnArrayInTheOrderAsked) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines);
+  const Ran ran = run({"hit-rate", "--policy", "lru,fifo", "--blocks", "inf,0", trace, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(json::parse(ran.out), json::parse(R"([
+    {"policy": "lru", "blocks": "inf", "accesses": 4, "hits": 1, "hit_ratio": 0.25},
+    {"policy": "lru", "blocks": 0, "accesses": 4, "hits": 0, "hit_ratio": 0.0},
+    {"policy": "fifo", "blocks": "inf", "accesses": 4, "hits": 1, "hit_ratio": 0.25},
+    {"policy": "fifo", "blocks": 0, "accesses": 4, "hits": 0, "hit_ratio": 0.0}])"));
+}
+
+TEST(HitRate, OfNoAccessesIsNoData) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file(
+      "t.jsonl", R"({"timestamp": 0, "input_length": 0, "output_length": 7, "hash_ids": []})");
+  const Ran ran = run({"hit-rate", trace, "--policy", "lru", "--blocks", "10", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(json::parse(ran.out).at(0).at("hit_ratio").is_null());
+  EXPECT_NE(run({"hit-rate", trace}).out.find("no data"), std::string::npos);
+}
+
+TEST(HitRate, OfTheConversationTraceIsTheIndependentlyComputedOne) {
+  LARDER_NEEDS_PUBLISHED_TRACES();
+  const Ran ran = run({"hit-rate", published_traces() / "conversation_trace.jsonl", "--policy",
+                       "lru", "--blocks", "1000,10000,50000,inf", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  std::vector<int> hits;
+  for (const json& point : json::parse(ran.out)) hits.push_back(point.at("hits"));
+  EXPECT_EQ(hits, (std::vector<int>{12'831, 60'921, 102'290, 105'710}));
+}
+
+}  // namespace
+}  // namespace larder::sim
