@@ -24,6 +24,8 @@ larder_library(sim/replay     DEPENDS sim/cluster workloads)
 larder_library(sim/cli        DEPENDS sim/cache CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
+larder_library(tests/support  DEPENDS GTest::gtest)  # what tests of several folders need
+
 larder_test(unit/core/base      DEPENDS core/base LABELS quick)
 larder_test(unit/core/protocol  DEPENDS core/protocol LABELS quick)
 larder_test(unit/core/space     DEPENDS core/space core/protocol rapidcheck LABELS quick)
@@ -34,12 +36,12 @@ larder_test(unit/core/node      DEPENDS core/node rapidcheck LABELS quick)
 larder_test(unit/core/ports     DEPENDS core/ports LABELS quick)
 larder_test(unit/core/client    DEPENDS core/client LABELS quick)
 larder_test(unit/proto          DEPENDS proto rapidcheck LABELS quick)
-larder_test(unit/workloads      DEPENDS workloads LABELS quick)
+larder_test(unit/workloads      DEPENDS workloads tests/support LABELS quick)
 larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
-larder_test(unit/sim/cli        DEPENDS sim/cli LABELS quick)
+larder_test(unit/sim/cli        DEPENDS sim/cli tests/support LABELS quick)
 
 larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary.h"
 #include "tests/unit/workloads/read.h"
-#include "tests/unit/workloads/temporary.h"
 #include "workloads/mooncake.h"
 #include "workloads/statistics.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/temporary.h"
 #include "tests/unit/workloads/read.h"
-#include "tests/unit/workloads/temporary.h"
 
 namespace larder::workloads {
 namespace {

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "tests/unit/workloads/temporary.h"
+#include "tests/support/temporary.h"
 
 namespace larder::workloads {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/workloads/temporary.h"
+#include "tests/support/temporary.h"
 #include "workloads/trace.h"
 
 namespace larder::workloads {

@@ -9,14 +9,12 @@
 #include <vector>
 
 #include "sim/cli/commands.h"
-#include "tests/unit/workloads/temporary.h"
+#include "tests/support/temporary.h"
 
 namespace larder::sim {
 namespace {
 
 using nlohmann::json;
-using workloads::published_traces;
-using workloads::TemporaryDirectory;
 
 struct Ran {
   int code = -1;

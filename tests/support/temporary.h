@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace larder::workloads {
+namespace larder {
 
 // A directory of the running test alone, removed at its end.
 class TemporaryDirectory {
@@ -42,10 +42,10 @@ inline std::filesystem::path published_traces() {
   return directory == nullptr ? "" : directory;
 }
 
-}  // namespace larder::workloads
+}  // namespace larder
 
 #define LARDER_NEEDS_PUBLISHED_TRACES()                                                            \
-  if (::larder::workloads::published_traces().empty()) {                                           \
+  if (::larder::published_traces().empty()) {                                                      \
     GTEST_SKIP() << "set LARDER_TRACES to the directory of conversation_trace.jsonl and agentic/"; \
   }                                                                                                \
   static_cast<void>(0)
