@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "core/base/assert.h"
@@ -214,18 +215,20 @@ void Node::settle(Time now, NodeEffects& effects) {
       send(now, Call::confirm, std::move(request), effects);
     }
   }
-  if (awaited(Call::corrupt).ticket == 0 && !corrupt_.empty()) {
-    corrupt_sent_ = std::min(corrupt_.size(), items_per_piece);
-    ReportCorrupt request{.incarnation = incarnation_, .registration = registration_};
-    for (std::size_t i = 0; i < corrupt_sent_; ++i) {
-      const std::optional<ExtentPlace> place = find(corrupt_[i]);
-      if (!place) continue;  // retired in the meantime
-      const StoredRecord& record = place->extent().record;
-      request.extents.push_back(
-          {.name = corrupt_[i], .tenant = record.tenant(), .key = record.key()});
-    }
-    send(now, Call::corrupt, std::move(request), effects);
+  if (awaited(Call::corrupt).ticket == 0) send_corrupt(now, effects);
+}
+
+void Node::send_corrupt(Time now, NodeEffects& effects) {
+  std::erase_if(corrupt_, [this](const ExtentName& name) { return !find(name); });
+  corrupt_sent_ = std::min(corrupt_.size(), items_per_piece);
+  if (corrupt_sent_ == 0) return;
+  ReportCorrupt request{.incarnation = incarnation_, .registration = registration_, .extents = {}};
+  for (std::size_t i = 0; i < corrupt_sent_; ++i) {
+    const StoredRecord& record = find(corrupt_[i])->extent().record;
+    request.extents.push_back(
+        {.name = corrupt_[i], .tenant = record.tenant(), .key = record.key()});
   }
+  send(now, Call::corrupt, std::move(request), effects);
 }
 
 }  // namespace larder

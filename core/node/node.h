@@ -227,6 +227,7 @@ class Node {
   void leave(NodeEffects& effects);
   void send(Time now, Call call, RequestBody body, NodeEffects& effects);
   void send_inventory_part(Time now, NodeEffects& effects);
+  void send_corrupt(Time now, NodeEffects& effects);
   void settle(Time now, NodeEffects& effects);  // sends what may be sent by now
   ReportInventory::Item inventory_item(Time now, const ExtentPlace& place) const;
   Awaited& awaited(Call call) { return awaited_[static_cast<std::size_t>(call)]; }

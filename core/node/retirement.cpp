@@ -48,7 +48,8 @@ void Node::retire_named(const ExtentName& name, NodeEffects& effects) {
 
 void Node::release_if_idle(ExtentPlace place) {
   const Extent& extent = place.extent();
-  if (extent.state != FillState::retiring || extent.reads > 0 || extent.fill != FillId{}) return;
+  if (extent.state != FillState::retiring || extent.reads > 0) return;
+  LARDER_ASSERT(extent.fill == FillId{}, "a fill is in flight where none can be");
   confirm(place.name());
   place.segment->extents.erase(place.at);
 }

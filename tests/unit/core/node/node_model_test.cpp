@@ -79,9 +79,9 @@ class World {
   }
   // Few names, so that they meet.
   ExtentName pick(const Op& op) const {
-    const std::uint64_t counter = op.a % 12;
+    const std::uint64_t counter = op.a % 4;
     const Epoch of{master_epoch_.value - (op.b % 7 == 6 ? 1 : 0)};
-    const Bytes offset{std::array<std::uint64_t, 5>{0, 64, 128, 576, 1024}[op.b % 5]};
+    const Bytes offset{std::array<std::uint64_t, 3>{0, 64, 576}[op.b % 3]};
     return {put(counter, of), {segment_a, offset}};
   }
   Bytes end_of(const ExtentName& name, Bytes size) const {
@@ -315,7 +315,7 @@ class World {
             .body = std::move(body)};
   }
   void raise_floor(const Op& op) {
-    const PutId lowest = put(op.a % 6, master_epoch_);
+    const PutId lowest = put(op.a % 3, master_epoch_);
     bench_.node.command(bench_.now, command(RetireExtents{}, lowest), bench_.effects);
     if (master_epoch_ == epoch_) floor_ = std::max(floor_, lowest);
   }
@@ -480,6 +480,36 @@ class World {
   std::uint64_t old_ticket_ = 0;
 };
 
+// Weights: mostly what moves things on.
+rc::Gen<std::vector<Op>> ops() {
+  return rc::gen::resize(300, rc::gen::container<std::vector<Op>>(rc::gen::construct<Op>(
+                                  rc::gen::weightedElement<Kind>({{12, Kind::begin},
+                                                                  {6, Kind::begin_part},
+                                                                  {10, Kind::seal},
+                                                                  {2, Kind::seal_badly},
+                                                                  {2, Kind::end_fill},
+                                                                  {2, Kind::close},
+                                                                  {8, Kind::write},
+                                                                  {10, Kind::read},
+                                                                  {6, Kind::end_read},
+                                                                  {8, Kind::retire},
+                                                                  {1, Kind::raise_floor},
+                                                                  {12, Kind::answer},
+                                                                  {2, Kind::answer_again},
+                                                                  {1, Kind::reconnect},
+                                                                  {1, Kind::new_epoch},
+                                                                  {1, Kind::retire_everything},
+                                                                  {3, Kind::pass}}),
+                                  rc::gen::inRange(0u, 10000u), rc::gen::inRange(0u, 10000u))));
+}
+
+void random_calls() {
+  World world;
+  world.run({Kind::reconnect, 0, 0});
+  for (int i = 0; i < 2; ++i) world.run({Kind::answer, 0, 0});
+  for (const Op& op : *ops()) world.run(op);
+}
+
 [[noreturn]] void throw_assertion(const char* condition, const char* message,
                                   std::source_location at) {
   std::ostringstream text;
@@ -489,32 +519,8 @@ class World {
 
 TEST(NodeModel, AgreesWithOrdinaryMapsUnderRandomCalls) {
   const auto before = set_assertion_handler(throw_assertion);
-  const bool held = rc::check([] {
-    // Joined first; and mostly what moves things on.
-    const auto ops = *rc::gen::container<std::vector<Op>>(
-        rc::gen::construct<Op>(rc::gen::weightedElement<Kind>({{12, Kind::begin},
-                                                               {6, Kind::begin_part},
-                                                               {10, Kind::seal},
-                                                               {2, Kind::seal_badly},
-                                                               {2, Kind::end_fill},
-                                                               {2, Kind::close},
-                                                               {8, Kind::write},
-                                                               {10, Kind::read},
-                                                               {6, Kind::end_read},
-                                                               {8, Kind::retire},
-                                                               {1, Kind::raise_floor},
-                                                               {12, Kind::answer},
-                                                               {2, Kind::answer_again},
-                                                               {1, Kind::reconnect},
-                                                               {1, Kind::new_epoch},
-                                                               {1, Kind::retire_everything},
-                                                               {3, Kind::pass}}),
-                               rc::gen::inRange(0u, 10000u), rc::gen::inRange(0u, 10000u)));
-    World world;
-    world.run({Kind::reconnect, 0, 0});
-    for (int i = 0; i < 2; ++i) world.run({Kind::answer, 0, 0});
-    for (const Op& op : ops) world.run(op);
-  });
+  bool held = true;
+  for (int round = 0; round < 5 && held; ++round) held = rc::check(random_calls);
   set_assertion_handler(before);
   EXPECT_TRUE(held);
 }

@@ -81,6 +81,14 @@ TEST(NodeRead, WithoutTheGuardAnythingInsideTheSegmentIsServed) {
   EXPECT_EQ(code(bench.read({put(9), {segment_a, Bytes{~0ull}}})), ErrorCode::invalid_params);
 }
 
+void expect_reported(const Bench& bench, const FillItem& item) {
+  const auto& extents = bench.sent<ReportCorrupt>().extents;
+  ASSERT_EQ(extents.size(), 1u);
+  EXPECT_EQ(extents[0].name, Bench::name(item));
+  EXPECT_EQ(extents[0].tenant, "t");
+  EXPECT_EQ(extents[0].key, "key");
+}
+
 TEST(NodeVerify, AFlippedByteIsReportedUntilTheMasterHasIt) {
   Bench bench;
   bench.join();
@@ -95,13 +103,13 @@ TEST(NodeVerify, AFlippedByteIsReportedUntilTheMasterHasIt) {
   bench.node.verified(bench.now, bench.effects.verify[0].id, 77, bench.effects);
   EXPECT_FALSE(bench.has_sent<ReportCorrupt>());
   bench.node.verified(bench.now, bench.effects.verify[1].id, 78, bench.effects);
-  EXPECT_EQ(bench.sent<ReportCorrupt>().extents, std::vector{Bench::name(bad)});
+  expect_reported(bench, bad);
   bench.node.disconnected(bench.now);
   bench.effects.clear();
   bench.node.connected(bench.now, bench.effects);
   bench.answer_last(bench.accepted());
   bench.answer_last(Done{});  // the report
-  EXPECT_EQ(bench.sent<ReportCorrupt>().extents, std::vector{Bench::name(bad)});
+  expect_reported(bench, bad);
   bench.answer_last(Done{});
   bench.tick(1s);
   EXPECT_FALSE(bench.has_sent<ReportCorrupt>());
@@ -114,10 +122,24 @@ TEST(NodeVerify, ItHoldsTheExtentLikeAnyRead) {
   bench.store(item);
   bench.command(VerifyExtents{{Bench::name(item)}});
   bench.retire(Bench::name(item));
-  EXPECT_EQ(bench.count(ExtentState::retiring), 1u);
+  EXPECT_EQ(bench.count(FillState::retiring), 1u);
   bench.node.verified(bench.now, bench.effects.verify.at(0).id, 0, bench.effects);
-  EXPECT_EQ(bench.count(ExtentState::retiring), 0u);
+  EXPECT_EQ(bench.count(FillState::retiring), 0u);
   EXPECT_FALSE(bench.has_sent<ReportCorrupt>()) << "it is gone anyway";
+}
+
+TEST(NodeVerify, WhatIsRetiredBeforeItCouldBeReportedIsNot) {
+  Bench bench;
+  bench.join();
+  const FillItem item = Bench::item(put(1));
+  bench.store(item);
+  bench.command(VerifyExtents{{Bench::name(item)}});
+  bench.node.disconnected(bench.now);
+  bench.node.verified(bench.now, bench.effects.verify.at(0).id, 0, bench.effects);
+  bench.retire(Bench::name(item));
+  bench.join();
+  bench.tick(1s);
+  EXPECT_FALSE(bench.has_sent<ReportCorrupt>());
 }
 
 TEST(NodeVerify, NoMoreThanTheBoundAtOnce) {

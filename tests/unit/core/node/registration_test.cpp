@@ -203,7 +203,7 @@ TEST(NodeEpoch, ANewerOneEndsTheFillsOfTheOlderBeforeTheReport) {
   bench.answer_last(bench.accepted(Epoch{11}, InstanceId{3, 2}));
   EXPECT_EQ(bench.effects.abort_fills, std::vector{in_flight->id});
   EXPECT_TRUE(bench.effects.send.empty()) << "the report waits";
-  EXPECT_EQ(bench.count(ExtentState::filling), 1u);
+  EXPECT_EQ(bench.count(FillState::filling), 1u);
   EXPECT_EQ(code(bench.seal(in_flight->id)), ErrorCode::cancelled);
   const auto& report = bench.sent<ReportInventory>();
   EXPECT_TRUE(report.last);

@@ -146,7 +146,7 @@ TEST(NodeRetirement, ACommandForAnotherIncarnationOrOfAnotherMasterIsDropped) {
                       .lowest_unfinished = put(100),
                       .body = retire},
                      bench.effects);
-  EXPECT_EQ(bench.count(ExtentState::sealed), 1u);
+  EXPECT_EQ(bench.count(FillState::sealed), 1u);
   EXPECT_FALSE(bench.has_sent<ConfirmRetirement>());
   EXPECT_TRUE(bench.begin(Bench::item(put(2), 4096_B))) << "its floor does not count either";
 }
