@@ -100,6 +100,7 @@ void add(const QuiesceReport& in, wire::Reply& out) {
   value.set_evicted_objects(in.evicted_objects);
   value.set_evicted_bytes(in.evicted_bytes.value);
   value.set_eviction_digest(in.eviction_digest);
+  value.set_put_bytes_max(in.put_bytes_max.value);
 }
 
 // ---- reading -----------------------------------------------------------------------------------
@@ -224,7 +225,8 @@ Result<AnswerValue> take(const wire::NodeRegistered& in) {
 }
 
 Result<AnswerValue> take(const wire::QuiesceReport& in) {
-  return QuiesceReport{.evicted_objects = in.evicted_objects(),
+  return QuiesceReport{.put_bytes_max = {in.put_bytes_max()},
+                       .evicted_objects = in.evicted_objects(),
                        .evicted_bytes = {in.evicted_bytes()},
                        .eviction_digest = in.eviction_digest()};
 }

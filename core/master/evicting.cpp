@@ -93,7 +93,10 @@ void Master::State::answer_quiesce(Step& step) {
   if (quiescing_.empty()) return;
   while (more_is_due(step.now)) run_due(step);
   if (quarantine_.size() > 0) return;
-  const QuiesceReport report{.evicted_objects = evictions_.objects,
+  const auto reserve = static_cast<std::uint64_t>((1 - config_.watermarks.high) *
+                                                  static_cast<double>(use().capacity.value));
+  const QuiesceReport report{.put_bytes_max = {reserve / 2},
+                             .evicted_objects = evictions_.objects,
                              .evicted_bytes = evictions_.bytes,
                              .eviction_digest = eviction_digest_.value()};
   for (const Ticket ticket : std::exchange(quiescing_, {})) {

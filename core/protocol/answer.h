@@ -95,6 +95,7 @@ struct StatusReport {
 };
 
 struct QuiesceReport {
+  Bytes put_bytes_max;                // what can be put now without anyone waiting for space
   std::uint64_t evicted_objects = 0;  // since the master's start
   Bytes evicted_bytes;
   std::uint64_t eviction_digest = 0;  // of the names of all victims, in order
