@@ -18,10 +18,10 @@ struct GetWork {
   ReplicaList list;
   HeldLease lease;
   Time lease_deadline;
-  std::vector<SegmentCache::Use> places;  // of the list's replicas; empty: unknown segment
-  std::vector<ExtentName> failed;         // extents that this call does not try again
-  std::size_t replica = 0;                // that is being read
-  std::optional<Error> cause;             // of the newest failure
+  SegmentUses places;              // of the list's replicas; empty: unknown segment
+  std::vector<ExtentName> failed;  // extents that this call does not try again
+  std::size_t replica = 0;         // that is being read
+  std::optional<Error> cause;      // of the newest failure
   Result<GetOutcome> result = GetOutcome{};
 
   bool ranged() const { return item->range_offset.has_value(); }
@@ -127,8 +127,10 @@ Task<Done> ask(GetCall& call) {
 
 // ---- choose: a replica, or what else to do -----------------------------------------------------
 
-std::vector<ReplicaCandidate> candidates_of(const GetCall& call, const GetWork& work) {
-  std::vector<ReplicaCandidate> candidates;
+using Candidates = boost::container::small_vector<ReplicaCandidate, 4>;
+
+Candidates candidates_of(const GetCall& call, const GetWork& work) {
+  Candidates candidates;
   for (std::size_t i = 0; i < work.places.size(); ++i) {
     const SegmentCache::Use& place = work.places[i];
     const ExtentName extent{work.list.put_id, work.list.replicas[i]};
@@ -193,7 +195,7 @@ struct ReadPart {
   Part part;                // of the payload
   std::vector<Slice> into;  // empty: the caller's slices as they are
   FooterBytes footer{};
-  Status result = failed(ErrorCode::internal_error, "the transport left no result");
+  Status result = failed(ErrorCode::internal_error);  // the transport sets it
 };
 struct ItemRead {
   GetWork* work = nullptr;

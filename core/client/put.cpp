@@ -18,11 +18,11 @@ struct PutWork {
   Stage stage = Stage::start;
   std::optional<std::uint64_t> checksum;
   PutGrant grant;
-  Time granted_since;                     // before the request whose answer the grant is
-  std::vector<SegmentCache::Use> places;  // of the grant's replicas; empty: unknown segment
-  std::uint32_t sealed = 0;               // bit i: the i-th replica
-  std::uint32_t attempts = 0;             // grants that it had
-  std::optional<Error> cause;             // why it had to start once more
+  Time granted_since;          // before the request whose answer the grant is
+  SegmentUses places;          // of the grant's replicas; empty: unknown segment
+  std::uint32_t sealed = 0;    // bit i: the i-th replica
+  std::uint32_t attempts = 0;  // grants that it had
+  std::optional<Error> cause;  // why it had to start once more
   Result<PutOutcome> result = PutOutcome{};
 };
 
@@ -168,7 +168,7 @@ struct FillPart {
   std::size_t replica = 0;
   Part part;
   std::vector<ConstSlice> from;  // only where the value is sent in several parts
-  Status result = failed(ErrorCode::internal_error, "the transport left no result");
+  Status result = failed(ErrorCode::internal_error);  // the transport sets it
 };
 struct NodeFill {
   const SegmentDescription* segment = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -62,5 +63,8 @@ class SegmentCache {
   std::size_t capacity_;
   std::map<SegmentId, Entry> entries_;
 };
+
+// Those of one object's replicas.
+using SegmentUses = boost::container::small_vector<SegmentCache::Use, 2>;
 
 }  // namespace larder

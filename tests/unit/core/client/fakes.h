@@ -317,6 +317,10 @@ class Nodes final : public Transport {
     completion.complete(std::move(whole));
   }
   Status move(FillRange& range) {
+    const bool ends = range.item.part_offset + range.item.part_length == range.item.record.size;
+    if (range.item.last_part != ends || (range.item.checksum && !ends)) {
+      return failed(ErrorCode::fill_refused, "only the last part ends a fill");
+    }
     Stored& stored = stored_[range.item.location];
     if (range.item.part_offset == 0_B) stored = {.put_id = range.item.put_id};
     if (stored.bytes.size() != range.item.part_offset.value) {

@@ -224,6 +224,16 @@ TEST_F(Put, ItsOwnPutInFlightIsWaitedOutAfterARevoke) {
   EXPECT_EQ(master.count("PutStart"), 5u);
 }
 
+TEST_F(Put, ItsOwnPutInFlightForEverEndsInTimeWithTheFirstCause) {
+  master.places = {1, 2};
+  nodes.node(1).refuse = ErrorCode::busy;
+  master.say("PutStart", [&](const Request& request) { return master.usual(request); });
+  for (int i = 0; i < 1000; ++i) master.refuse("PutStart", ErrorCode::put_in_flight);
+  const Time before = world.now();
+  EXPECT_EQ(code_of(put("k", "value")), ErrorCode::busy);
+  EXPECT_LE(world.now(), before + within);
+}
+
 TEST_F(Put, ADeadEndpointIsNotTriedAgainWithinASecond) {
   master.places = {1};
   nodes.node(1).dead = true;
