@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "core/catalog/object.h"
 #include "core/master/effects.h"
 #include "core/protocol/object.h"
