@@ -300,6 +300,20 @@ TEST(NodeFill, OneThatWaitsForItsNextPartTooLongEndsByItself) {
   EXPECT_EQ(code(bench.begin(part(400_B, 600_B, true))), ErrorCode::fill_refused);
 }
 
+TEST(NodeFill, EofBetweenPartsLeavesItTheTimeOfAStalledOne) {
+  Bench bench;
+  bench.join();
+  const auto first = bench.begin(part(0_B, 400_B, false));
+  bench.tick(1s);
+  ASSERT_TRUE(bench.node.part_done(bench.now, first->id, bench.effects));
+  bench.tick(3s);
+  bench.node.connection_closed(bench.now, writer, bench.effects);
+  bench.tick(1999ms);
+  EXPECT_EQ(bench.count(FillState::filling), 1u);
+  bench.tick(1ms);
+  EXPECT_EQ(bench.count(FillState::filling), 0u);
+}
+
 TEST(NodeFill, CancelledBetweenPartsItEndsAtOnce) {
   Bench bench;
   bench.join();
