@@ -14,3 +14,7 @@ add_library(xxhash INTERFACE)
 target_link_libraries(xxhash INTERFACE ${XXHASH_LIBRARY})
 add_library(rapidcheck INTERFACE)
 target_link_libraries(rapidcheck INTERFACE ${RAPIDCHECK_LIBRARY})
+# Asio from Boost's headers, compiled once, in real/rpc/asio.cpp.
+add_library(asio INTERFACE)
+target_compile_definitions(asio INTERFACE BOOST_ASIO_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
+target_link_libraries(asio INTERFACE Boost::headers)
