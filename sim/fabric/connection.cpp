@@ -23,6 +23,17 @@ void Connection::close(End by) {
   enqueue(by, {.size = close_size, .label = close_label});
 }
 
+std::vector<std::function<void()>> Connection::drop() {
+  std::vector<std::function<void()>> dropped;
+  for (Side& each : sides_) {
+    for (Message& message : each.sent) dropped.push_back(std::move(message.deliver));
+    each.sent.clear();
+    each.first = ~std::uint64_t{0};
+    each.open = false;
+  }
+  return dropped;
+}
+
 void Connection::enqueue(End from, Message message) {
   Side& sender = side(from);
   message.sent = kernel_.now();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "sim/fabric/network.h"
 
@@ -16,8 +17,10 @@ namespace larder::sim {
 // end that has closed hears nothing any more; the other one first hears what was sent before.
 // Behind a blocked route an end does not learn that the other one is gone.
 //
-// Held by shared pointers; it also holds itself while something is on its way.
-class Connection final : public std::enable_shared_from_this<Connection> {
+// Held by shared pointers; it also holds itself while something is on its way, and what `deliver`
+// captures, which may be the connection: Network::drop_all() undoes that.
+class Connection final : public std::enable_shared_from_this<Connection>,
+                         private Network::Droppable {
  public:
   enum class End : std::uint8_t { caller = 0, acceptor = 1 };
   struct Settings {
@@ -28,7 +31,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
 
   // `route` leads from the caller to the acceptor.
   Connection(Kernel& kernel, Network& network, Route route, const Settings& settings)
-      : kernel_(kernel), network_(network), route_(route), settings_(settings) {}
+      : kernel_(kernel), network_(network), route_(route), settings_(settings) {
+    network.add(*this);
+  }
 
   // Calls deliver() at the other end. Nothing happens if this end has closed.
   void send(End from, Bytes size, std::uint32_t label, std::function<void()> deliver);
@@ -59,6 +64,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   Side& side(End end) { return sides_[static_cast<std::size_t>(end)]; }
   const Side& side(End end) const { return sides_[static_cast<std::size_t>(end)]; }
 
+  std::vector<std::function<void()>> drop() override;
   void enqueue(End from, Message message);
   void transmit(End from, std::uint64_t number);
   void retry(End from, std::uint64_t number);

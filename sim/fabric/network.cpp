@@ -18,6 +18,12 @@ Network::Network(Kernel& kernel, const Config& config, std::unique_ptr<RateModel
 
 Network::~Network() { LARDER_ASSERT(free_numbers_.size() == flows_.size()); }
 
+void Network::drop_all() {
+  std::vector<std::vector<std::function<void()>>> dropped;
+  for (Droppable& droppable : droppables_) dropped.push_back(droppable.drop());
+  droppables_.clear();
+}
+
 HostId Network::add_host(const HostSpec& spec) {
   const HostId id{static_cast<std::uint32_t>(hosts_.size())};
   hosts_.push_back(spec);

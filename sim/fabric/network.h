@@ -1,6 +1,8 @@
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -75,6 +77,20 @@ class Network {
   void heal();
   void degrade(HostId host, double share);
 
+  // What holds messages of its own on their way, and with them perhaps itself.
+  class Droppable : public boost::intrusive::list_base_hook<
+                        boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
+   public:
+    // Nothing arrives any more. Gives what is to be destroyed when all have been dropped.
+    virtual std::vector<std::function<void()>> drop() = 0;
+
+   protected:
+    ~Droppable() = default;
+  };
+  void add(Droppable& droppable) { droppables_.push_back(droppable); }
+  // The world ends. Call it once all processes are dead, or what is on its way is never freed.
+  void drop_all();
+
   const Counters& counters() const { return counters_; }
 
  private:
@@ -114,6 +130,7 @@ class Network {
   std::vector<Flow*> flows_;  // by number; null: free
   std::vector<std::uint32_t> free_numbers_;
   std::vector<RateModel::FlowRate> changed_;
+  boost::intrusive::list<Droppable, boost::intrusive::constant_time_size<false>> droppables_;
   Counters counters_;
 };
 

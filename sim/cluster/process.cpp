@@ -1,0 +1,52 @@
+#include "sim/cluster/process.h"
+
+#include "core/base/assert.h"
+
+namespace larder::sim {
+
+namespace {
+constexpr std::uint32_t backlog_label = 0xb10;
+}  // namespace
+
+void Process::begin_life() {
+  LARDER_ASSERT(!alive_);
+  alive_ = true;
+  stopped_ = false;
+  ++life_;
+}
+
+void Process::end_life() {
+  alive_ = false;
+  stopped_ = false;
+  backlog_.clear();
+}
+
+void Process::stop() {
+  if (!alive_ || stopped_) return;
+  stopped_ = true;
+  pace_changed();
+}
+
+void Process::go_on() {
+  if (!std::exchange(stopped_, false)) return;
+  // In events of their own, since each may stop or kill the process.
+  for (std::function<void()>& work : std::exchange(backlog_, {})) {
+    kernel_.post(kernel_.now(), backlog_label, [this, life = life_, work = std::move(work)] {
+      if (life == life_) enter(work);
+    });
+  }
+  pace_changed();
+}
+
+void HostAlarm::arm(Time deadline) {
+  deadline_ = deadline;
+  process_.kernel().arm(*this, process_.host().clock.when(deadline));
+}
+
+void HostAlarm::fire() {
+  if (process_.now() < deadline_) return arm(deadline_);  // the clock has become slower
+  // A copy, since the action may destroy this alarm.
+  process_.enter([action = action_] { action(); });
+}
+
+}  // namespace larder::sim

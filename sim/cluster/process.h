@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ports/clock.h"
+#include "sim/fabric/host.h"
+#include "sim/kernel/host_clock.h"
+#include "sim/kernel/kernel.h"
+
+namespace larder::sim {
+
+struct Host {
+  HostId id;
+  std::string name;
+  HostClock clock;
+};
+
+// A place where a process runs, life after life. It is dead, runs, or is stopped (as by SIGSTOP, or
+// a pause of its machine): a stopped one does nothing until it goes on, while its host's clock and
+// what needs no process (one-sided transfers) go on.
+class Process : public Clock {
+ public:
+  Process(Kernel& kernel, Host& host) : kernel_(kernel), host_(host) {}
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  Host& host() { return host_; }
+  Kernel& kernel() { return kernel_; }
+  Time now() const override { return host_.clock.at(kernel_.now()); }
+
+  bool alive() const { return alive_; }
+  bool stopped() const { return stopped_; }
+  std::uint64_t life() const { return life_; }  // counts its starts
+  void stop();
+  void go_on();
+
+  // Does `work` in the process: now; when it goes on; or never, if it dies before.
+  template <class Work>
+  void enter(Work&& work) {
+    if (!alive_) return;
+    if (stopped_) {
+      backlog_.emplace_back(std::forward<Work>(work));
+    } else {
+      work();
+    }
+  }
+
+ protected:
+  virtual ~Process() = default;
+  void begin_life();
+  void end_life();
+
+ private:
+  // It was stopped or goes on.
+  virtual void pace_changed() {}
+
+  Kernel& kernel_;
+  Host& host_;
+  bool alive_ = false;
+  bool stopped_ = false;
+  std::uint64_t life_ = 0;
+  std::vector<std::function<void()>> backlog_;
+};
+
+// Does something in a process once its host's clock shows a time. Destroying it disarms it.
+class HostAlarm final : private Event {
+ public:
+  HostAlarm(Process& process, std::uint32_t label, std::function<void()> action)
+      : Event(label), process_(process), action_(std::move(action)) {}
+
+  // time_never: disarms it.
+  void arm(Time deadline);
+  void arm_in(Duration delay) { arm(process_.now() + delay); }
+  void disarm() { arm(time_never); }
+  using Event::armed;
+
+ private:
+  void fire() override;
+
+  Process& process_;
+  std::function<void()> action_;
+  Time deadline_ = time_never;
+};
+
+}  // namespace larder::sim
