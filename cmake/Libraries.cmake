@@ -45,7 +45,7 @@ larder_test(unit/real/rpc       DEPENDS real/rpc rapidcheck LABELS quick threade
 larder_test(unit/real/transport DEPENDS real/transport LABELS quick threaded)
 larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
-larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick)
+larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick threaded)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 larder_test(unit/sim/cli        DEPENDS sim/cli tests/support LABELS quick)
 

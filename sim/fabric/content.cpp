@@ -17,17 +17,24 @@ std::uint64_t word_of(WriteId write, std::uint64_t index) {
   return write.value | index << write_bits;
 }
 
-// Calls each(bytes of the buffer, bytes that should be there) for every word the range touches.
-template <class Byte, class Each>
-void for_each_word(std::span<Byte> bytes, WriteId write, Bytes position, Each&& each) {
+// Calls whole(first byte, word) for every word that lies in the range as a whole, and part(bytes,
+// bytes of the word that should be there) for the up to two others, until one gives false. Whole
+// words are by far the most, and a fixed size makes them single loads and stores.
+template <class Byte, class Whole, class Part>
+void for_each_word(std::span<Byte> bytes, WriteId write, Bytes position, Whole&& whole,
+                   Part&& part) {
   for (std::uint64_t done = 0; done < bytes.size();) {
     const std::uint64_t place = position.value + done;
+    const std::uint64_t word = word_of(write, place / word_bytes);
     const std::uint64_t skip = place % word_bytes;
     const std::uint64_t length = std::min(word_bytes - skip, bytes.size() - done);
-    std::byte word[word_bytes];
-    const std::uint64_t value = word_of(write, place / word_bytes);
-    std::memcpy(word, &value, word_bytes);
-    if (!each(bytes.subspan(done, length), std::span<const std::byte>(word + skip, length))) return;
+    if (length == word_bytes) {
+      if (!whole(bytes.data() + done, word)) return;
+    } else {
+      std::byte expected[word_bytes];
+      std::memcpy(expected, &word, word_bytes);
+      if (!part(bytes.subspan(done, length), expected + skip)) return;
+    }
     done += length;
   }
 }
@@ -35,17 +42,30 @@ void for_each_word(std::span<Byte> bytes, WriteId write, Bytes position, Each&& 
 }  // namespace
 
 void write_content(std::span<std::byte> into, WriteId write, Bytes position) {
-  for_each_word(into, write, position, [](auto target, auto word) {
-    std::memcpy(target.data(), word.data(), word.size());
-    return true;
-  });
+  for_each_word(
+      into, write, position,
+      [](std::byte* target, std::uint64_t word) {
+        std::memcpy(target, &word, word_bytes);
+        return true;
+      },
+      [](std::span<std::byte> target, const std::byte* expected) {
+        std::memcpy(target.data(), expected, target.size());
+        return true;
+      });
 }
 
 bool holds_content(std::span<const std::byte> bytes, WriteId write, Bytes position) {
   bool equal = true;
-  for_each_word(bytes, write, position, [&equal](auto found, auto word) {
-    return equal = std::memcmp(found.data(), word.data(), word.size()) == 0;
-  });
+  for_each_word(
+      bytes, write, position,
+      [&equal](const std::byte* found, std::uint64_t word) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, found, word_bytes);
+        return equal = value == word;
+      },
+      [&equal](std::span<const std::byte> found, const std::byte* expected) {
+        return equal = std::memcmp(found.data(), expected, found.size()) == 0;
+      });
   return equal;
 }
 

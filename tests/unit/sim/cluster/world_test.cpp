@@ -114,5 +114,32 @@ TEST_P(WorldTest, AStoppedNodeDelaysAndDoesNotHarm) {
   EXPECT_EQ(pool.witness.outcome(id), "");
 }
 
+// Objects of any size for nothing but their records: segments without memory, bytes that nobody
+// has.
+TEST(World, ACapacityRunMovesLargeObjectsWithoutTheirBytes) {
+  WorldConfig capacity{
+      .network = {.chunk = 1_GiB}, .checksum = false, .transport = {.content = false}};
+  Witness witness;
+  World world(capacity, witness);
+  MasterProcess& master = world.add_master(world.add_host("m"));
+  for (const char* name : {"a", "b"}) {
+    world.add_node(world.add_host(name), master, {.segments = {1_TiB}});
+  }
+  ClientProcess& client = world.add_client(world.add_host("c"), master);
+  world.run_for(15s);
+  const Instant begin = world.kernel().now();
+  const OperationId put = client.put({{.key = "k", .size = 10_GiB, .replicas = 2}});
+  ASSERT_TRUE(world.run_until_idle(60s));
+  EXPECT_EQ(witness.outcome(put), "");
+  // Twice 10 GiB out of one NIC of 12.5 GB/s.
+  const std::chrono::duration<double> took = world.kernel().now() - begin;
+  EXPECT_NEAR(took.count(), 20 * 1.073741824 / 12.5, 1.2);
+  const OperationId get = client.get({{.key = "k", .room = 10_GiB}});
+  ASSERT_TRUE(world.run_until_idle(60s));
+  EXPECT_EQ(witness.outcome(get), "");
+  world.check_invariants();
+  EXPECT_TRUE(witness.violations.empty());
+}
+
 }  // namespace
 }  // namespace larder::sim
