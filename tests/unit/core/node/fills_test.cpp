@@ -218,7 +218,7 @@ TEST(NodeFill, WithoutProgressItIsEndedAndItsSpaceKeptUntilTheDriverSaysSo) {
   for (int i = 1; i <= 5; ++i) {
     bench.tick(1900ms);
     ASSERT_TRUE(bench.effects.abort_fills.empty());
-    bench.node.progress(bench.now, begun->id, Bytes(100u * static_cast<unsigned>(i)));
+    bench.node.progress(bench.now, begun->id, Bytes(100 * static_cast<std::uint64_t>(i)));
   }
   bench.node.progress(bench.now + 1s, begun->id, 500_B);  // no further than before: no progress
   bench.tick(2s);

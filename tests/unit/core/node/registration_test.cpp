@@ -291,7 +291,7 @@ TEST(NodeRetireEverything, ManyExtentsTakeSeveralTicks) {
   node.connected(now, effects);
   answer(NodeRegistered{.epoch = {11}, .instance = instance, .retire_everything = true});
   EXPECT_EQ(footers.valid.size(), 4096u);
-  EXPECT_EQ(code(node.begin_read(now, {.extent = {put(8191), {segment_a, Bytes{8191u * 128u}}}})),
+  EXPECT_EQ(code(node.begin_read(now, {.extent = {put(8191), {segment_a, Bytes{8191} * 128}}})),
             ErrorCode::replica_is_gone);
   for (int i = 0; i < 2; ++i) {
     EXPECT_LE(node.next_deadline().value(), now);
