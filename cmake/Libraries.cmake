@@ -25,7 +25,7 @@ larder_library(sim/cluster    DEPENDS sim/fabric core/master core/node core/clie
 larder_library(sim/explore    DEPENDS sim/cluster)
 larder_library(sim/cache      DEPENDS core/eviction workloads)
 larder_library(sim/replay     DEPENDS sim/cluster workloads/lockstep)
-larder_library(sim/cli        DEPENDS sim/cache CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/cli        DEPENDS sim/cache sim/explore CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/support  DEPENDS GTest::gtest)  # what tests of several folders need
@@ -46,6 +46,7 @@ larder_test(unit/real/transport DEPENDS real/transport LABELS quick threaded)
 larder_test(unit/sim/kernel     DEPENDS sim/kernel LABELS quick threaded)
 larder_test(unit/sim/fabric     DEPENDS sim/fabric LABELS quick)
 larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick threaded)
+larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 larder_test(unit/sim/cli        DEPENDS sim/cli tests/support LABELS quick)
 

@@ -63,8 +63,8 @@ struct NodeEffects {
     Request request;
   };
   std::vector<Send> send;
-  // The master at the other end does not lead (any more), or is not the one that this node obeys:
-  // close the connection and look for another one.
+  // The master at the other end does not lead (any more), is not the one that this node obeys, or
+  // does not answer: close the connection and look for one again.
   bool reconnect = false;
   // A master gave this incarnation up, everything is retired and nothing is in flight: destroy the
   // Node and make another, with a new incarnation and new segment ids.

@@ -60,7 +60,11 @@ void Node::tick(Time now, NodeEffects& effects) {
   }
   const bool unanswered = std::ranges::any_of(
       awaited_, [now](const Awaited& one) { return one.ticket != 0 && one.deadline <= now; });
-  if (unanswered || register_at_ <= now) {
+  if (unanswered) {
+    // The connection may be half open: its other end is gone, and nobody told us.
+    last_error_ = "the master does not answer";
+    leave(effects);
+  } else if (register_at_ <= now) {
     register_now(now, effects);
   } else if (heartbeat_at_ <= now) {
     heartbeat_at_ = later(now, heartbeat_);

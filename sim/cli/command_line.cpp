@@ -29,6 +29,7 @@ int run_command_line(int argc, const char* const* argv) {
   Status outcome;
   add_trace(app, outcome);
   add_hit_rate(app, outcome);
+  add_explore(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

@@ -17,5 +17,6 @@ int run_command_line(int argc, const char* const* argv);
 // outlives `app`.
 void add_trace(CLI::App& app, Status& outcome);
 void add_hit_rate(CLI::App& app, Status& outcome);
+void add_explore(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

@@ -99,6 +99,9 @@ void NodeProcess::pace_changed() {
 // ---- the connection to the master ---------------------------------------------------------------
 
 void NodeProcess::connect() {
+  disconnect();
+  // Nobody may answer: the master can die with the connection in its backlog.
+  reconnect_.arm_in(settings_.connect_timeout);
   const Route route{.from = host().id, .to = master_->host().id};
   connection_ = std::make_shared<Connection>(kernel(), network_, route, Connection::Settings());
   const std::weak_ptr<Connection> weak = connection_;
@@ -117,6 +120,7 @@ void NodeProcess::connect() {
                                          [this, connection] {
                                            enter([this, connection] {
                                              if (connection_ != connection) return;
+                                             reconnect_.disarm();
                                              machine_->connected(now(), effects_);
                                              carry_out();
                                            });

@@ -23,7 +23,8 @@ struct NodeSettings {
   std::vector<Bytes> segments;      // their sizes
   bool content = true;              // segments have memory
   Duration reconnect{100'000'000};  // to its master; each time a part of this more
-  Duration restart{200'000'000};    // after it was given up and has come to its end
+  Duration connect_timeout{3'000'000'000};
+  Duration restart{200'000'000};  // after it was given up and has come to its end
 };
 
 // A node: the core's machine, the memory of its segments, its connection to its master, and the

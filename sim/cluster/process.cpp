@@ -19,6 +19,7 @@ void Process::end_life() {
   alive_ = false;
   stopped_ = false;
   backlog_.clear();
+  overdue_.clear();
 }
 
 void Process::stop() {
@@ -35,18 +36,28 @@ void Process::go_on() {
       if (life == life_) enter(work);
     });
   }
+  while (!overdue_.empty()) {
+    auto& alarm = static_cast<HostAlarm&>(overdue_.front());
+    alarm.arm(alarm.deadline_);
+  }
   pace_changed();
 }
 
 void HostAlarm::arm(Time deadline) {
+  unlink();
   deadline_ = deadline;
   process_.kernel().arm(*this, process_.host().clock.when(deadline));
 }
 
 void HostAlarm::fire() {
   if (process_.now() < deadline_) return arm(deadline_);  // the clock has become slower
-  // A copy, since the action may destroy this alarm.
-  process_.enter([action = action_] { action(); });
+  if (!process_.alive()) return;
+  if (process_.stopped()) {
+    process_.overdue_.push_back(*this);
+    return;
+  }
+  const std::function<void()> action = action_;  // it may destroy this alarm
+  action();
 }
 
 }  // namespace larder::sim

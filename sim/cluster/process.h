@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -18,6 +19,8 @@ struct Host {
   std::string name;
   HostClock clock;
 };
+
+class HostAlarm;
 
 // A place where a process runs, life after life. It is dead, runs, or is stopped (as by SIGSTOP, or
 // a pause of its machine): a stopped one does nothing until it goes on, while its host's clock and
@@ -55,6 +58,10 @@ class Process : public Clock {
   void end_life();
 
  private:
+  friend class HostAlarm;
+  using OverdueHook =
+      boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
   // It was stopped or goes on.
   virtual void pace_changed() {}
 
@@ -64,10 +71,13 @@ class Process : public Clock {
   bool stopped_ = false;
   std::uint64_t life_ = 0;
   std::vector<std::function<void()>> backlog_;
+  // Alarms that fired while it was stopped. Not part of the backlog, since they can be disarmed or
+  // destroyed by what comes before them when it goes on.
+  boost::intrusive::list<OverdueHook, boost::intrusive::constant_time_size<false>> overdue_;
 };
 
 // Does something in a process once its host's clock shows a time. Destroying it disarms it.
-class HostAlarm final : private Event {
+class HostAlarm final : private Event, private Process::OverdueHook {
  public:
   HostAlarm(Process& process, std::uint32_t label, std::function<void()> action)
       : Event(label), process_(process), action_(std::move(action)) {}
@@ -79,6 +89,7 @@ class HostAlarm final : private Event {
   using Event::armed;
 
  private:
+  friend class Process;
   void fire() override;
 
   Process& process_;
