@@ -21,4 +21,10 @@ using Time = ProcessClock::time_point;
 
 inline constexpr Time time_never = Time::max();
 
+// `now` + `duration`, or time_never if that is beyond it: durations come from outside.
+constexpr Time later(Time now, Duration duration) {
+  if (duration <= Duration(0)) return now;
+  return time_never - duration > now ? now + duration : time_never;
+}
+
 }  // namespace larder

@@ -21,9 +21,14 @@ std::uint64_t relative(Time time, Time now) {
 
 }  // namespace
 
-Result<TenantId> Catalog::tenant(std::string_view name) {
+std::optional<TenantId> Catalog::find_tenant(std::string_view name) const {
   const auto known = std::ranges::find(tenants_, name);
-  if (known != tenants_.end()) return static_cast<TenantId>(known - tenants_.begin());
+  if (known == tenants_.end()) return std::nullopt;
+  return static_cast<TenantId>(known - tenants_.begin());
+}
+
+Result<TenantId> Catalog::tenant(std::string_view name) {
+  if (const std::optional<TenantId> known = find_tenant(name)) return *known;
   if (tenants_.size() == 0xffff) {
     return failed(ErrorCode::invalid_params, "there are 65,535 tenants already");
   }
@@ -68,6 +73,7 @@ Object& Catalog::add_unfinished(const Name& key, const NewObject& what) {
   object.put_id = what.put_id;
   object.size = what.size;
   object.hard_pin = what.hard_pin;
+  object.upsert = what.upsert;
   if (Object* first = head(key)) {
     LARDER_ASSERT(!first->unfinished() && first->newer == nullptr, "one unfinished put a key");
     first->newer = &object;
@@ -112,12 +118,17 @@ const Unit& Catalog::unit(const Object& object) {
 
 void Catalog::place(Unit& unit, bool evictable, const EvictionOrder::Insertion& how) {
   if (evictable == EvictionOrder::contains(unit)) {
-    if (evictable && how.soft_pinned) order_.set_soft_pinned(unit, true);
+    if (evictable) order_.set_soft_pinned(unit, how.soft_pinned);
   } else if (evictable) {
     order_.insert(unit, how);
   } else {
     order_.erase(unit);
   }
+}
+
+void Catalog::place(Group& group, const Unit* parent) {
+  place(group, group.complete > 0 && group.hard_pinned == 0,
+        {.soft_pinned = group.soft_pins > 0, .parent = parent});
 }
 
 void Catalog::publish(Object& object, const Publication& how, Bytes bytes) {
@@ -142,22 +153,22 @@ Object& Catalog::restore(const Name& key, const NewObject& what, const Publicati
 void Catalog::complete(Object& object, const Publication& how, Bytes bytes) {
   ++complete_;
   if (how.time_to_live > Duration(0)) {
-    object.expires = how.now + how.time_to_live;
+    object.expires = later(how.now, how.time_to_live);
     expiries_.arm(object.expires, object.slot);
   }
   if (how.soft_pin > Duration(0) && !object.hard_pin) {
-    object.soft_pin_end = how.now + how.soft_pin;
+    object.soft_pin_end = later(how.now, how.soft_pin);
     soft_pins_.arm(object.soft_pin_end, object.slot);
   }
   Unit& whole = unit(object);
   const Unit* parent = how.parent ? find_unit(*how.parent) : nullptr;
   if (parent == &whole || (parent != nullptr && !EvictionOrder::contains(*parent)))
     parent = nullptr;
-  const EvictionOrder::Insertion insertion{.soft_pinned = object.soft_pin_end > how.now,
-                                           .parent = parent};
+  const bool soft_pinned = object.soft_pin_end != Time::min();
   if (Group* group = object.group) {
     ++group->complete;
     if (object.hard_pin) ++group->hard_pinned;
+    if (soft_pinned) ++group->soft_pins;
     if (EvictionOrder::contains(*group)) {
       order_.resize(*group, group->bytes + bytes);
       order_.access(*group);
@@ -165,10 +176,10 @@ void Catalog::complete(Object& object, const Publication& how, Bytes bytes) {
       group->bytes += bytes;
     }
     object.bytes = bytes;
-    place(*group, group->hard_pinned == 0, insertion);
+    place(*group, parent);
   } else {
     object.bytes = bytes;
-    place(object, !object.hard_pin, insertion);
+    place(object, !object.hard_pin, {.soft_pinned = soft_pinned, .parent = parent});
   }
 }
 
@@ -194,12 +205,13 @@ void Catalog::leave(Object& object) {
   if (!object.unfinished()) {
     --group->complete;
     if (object.hard_pin) --group->hard_pinned;
+    if (object.soft_pin_end != Time::min()) --group->soft_pins;
     if (EvictionOrder::contains(*group)) {
       order_.resize(*group, group->bytes - object.bytes);
     } else {
       group->bytes -= object.bytes;
     }
-    place(*group, group->complete > 0 && group->hard_pinned == 0, {});
+    place(*group, nullptr);
   }
   object.group = nullptr;
   if (group->members.empty()) {
@@ -274,12 +286,12 @@ bool Catalog::end_soft_pin(Time now) {
   if (!slot) return false;
   Object& object = *objects_.at(*slot);
   object.soft_pin_end = Time::min();
-  Unit& whole = unit(object);
-  bool pinned = false;
-  if (object.group != nullptr) {
-    for (const Object& member : object.group->members) pinned |= member.soft_pin_end > now;
+  if (Group* group = object.group) {
+    --group->soft_pins;
+    place(*group, nullptr);
+  } else {
+    place(object, true, {});  // a hard-pinned one has no soft pin
   }
-  if (EvictionOrder::contains(whole)) order_.set_soft_pinned(whole, pinned);
   return true;
 }
 
@@ -320,13 +332,20 @@ void Catalog::check_invariants() const {
     LARDER_ASSERT(!group->members.empty() && group->members.size() <= group_members_max);
     Bytes bytes;
     std::uint32_t finished = 0;
+    std::uint32_t hard_pinned = 0;
+    std::uint32_t soft_pins = 0;
     for (const Object& member : group->members) {
       LARDER_ASSERT(member.group == group);
       if (member.unfinished()) continue;
       ++finished;
+      hard_pinned += member.hard_pin;
+      soft_pins += member.soft_pin_end != Time::min();
       bytes += member.bytes;
     }
     LARDER_ASSERT(finished == group->complete && bytes == group->bytes);
+    LARDER_ASSERT(hard_pinned == group->hard_pinned && soft_pins == group->soft_pins);
+    LARDER_ASSERT(EvictionOrder::contains(*group) == (finished > 0 && hard_pinned == 0));
+    LARDER_ASSERT(!EvictionOrder::contains(*group) || group->soft_pinned == (soft_pins > 0));
   }
   order_.check_invariants();
 }

@@ -24,12 +24,15 @@ namespace larder {
 // of the calls alone. Lookups, adding, publishing and erasing are O(1) (leaf-first: O(log n)).
 class Catalog {
  public:
-  explicit Catalog(EvictionOrder order) : order_(std::move(order)) {}
+  // `lease_rounds`: leases are numbered from there on; another one for each master.
+  explicit Catalog(EvictionOrder order, std::uint32_t lease_rounds = 0)
+      : order_(std::move(order)), lease_rounds_(lease_rounds) {}
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
   // The short name of a tenant; made when it is first seen. INVALID_PARAMS beyond 65,535 tenants.
   Result<TenantId> tenant(std::string_view name);
+  std::optional<TenantId> find_tenant(std::string_view name) const;
   std::string_view tenant_name(TenantId id) const { return tenants_[id]; }
 
   struct Name {
@@ -50,6 +53,7 @@ class Catalog {
     PutId put_id;
     Bytes size;
     bool hard_pin = false;
+    bool upsert = false;
     std::optional<Name> group;  // joined at once; made if it is new
   };
   // An unfinished version. Preconditions: the key has none; the group has room (group_has_room).
@@ -138,6 +142,7 @@ class Catalog {
   void leave(Object& object);
   // Puts the unit into the order, or takes it out, as its members and pins ask for.
   void place(Unit& unit, bool evictable, const EvictionOrder::Insertion& how);
+  void place(Group& group, const Unit* parent);
 
   EvictionOrder order_;
   std::vector<std::string> tenants_;
@@ -148,7 +153,7 @@ class Catalog {
   boost::unordered_flat_set<Group*, Hash, Equal> by_group_;
   Deadlines<std::uint32_t> expiries_;  // object slots
   Deadlines<std::uint32_t> soft_pins_;
-  std::uint32_t lease_rounds_ = 0;
+  std::uint32_t lease_rounds_;
   std::size_t complete_ = 0;
 };
 

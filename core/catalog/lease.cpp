@@ -10,7 +10,7 @@ Duration Lease::left(Time now) const {
 }
 
 void Lease::grant(Time now, Time until, std::uint32_t& rounds) {
-  if (now >= end) {
+  if (count == 0 || now >= end) {
     count = 0;
     round = ++rounds;
   }

@@ -7,8 +7,9 @@
 namespace larder {
 
 // How long readers may rely on replica lists that they were given (design: §4, Lease). One record
-// serves all readers of a unit. Rounds are never reused within a catalog, so that a late give-back
-// meets no lease but its own.
+// serves all readers of a unit. A round begins with the first grant after all earlier ones were
+// given back or ran out. Rounds are never reused within a catalog, and those of two masters begin
+// far apart, so that a late or doubled give-back meets no lease of another round.
 struct Lease {
   std::uint32_t count = 0;  // grants of this round that were not given back
   std::uint32_t round = 0;

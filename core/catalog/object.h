@@ -38,6 +38,7 @@ struct Object : Unit {
   TenantId tenant = 0;
   bool hard_pin = false;
   bool has_checksum = false;
+  bool upsert = false;  // its put replaces older versions, and is answered when they are retired
   std::uint16_t key_length = 0;
   std::unique_ptr<char[]> key_text;
   std::uint64_t key_hash = 0;
@@ -68,6 +69,7 @@ struct Group : Unit {
   Members members;                // in the order in which they joined
   std::uint32_t complete = 0;     // members that are COMPLETE
   std::uint32_t hard_pinned = 0;  // COMPLETE members with a hard pin
+  std::uint32_t soft_pins = 0;    // COMPLETE members with a soft pin that has not ended
 };
 
 }  // namespace larder

@@ -36,7 +36,8 @@ std::optional<SkipReason> Master::State::held_by(const Evictable& evictable) {
     if (object.unfinished()) return SkipReason::not_complete;
     for (const Replica& replica : object.replicas) {
       const Segment& segment = *segments_[replica.segment];
-      if (nodes_[segment.node]->sick) return SkipReason::sick;
+      // What is on a hidden node frees no space that could be given out.
+      if (!segment.shown || nodes_[segment.node]->sick) return SkipReason::sick;
       if (quarantine_full(segment)) return SkipReason::quarantine;
     }
     return std::nullopt;

@@ -31,7 +31,7 @@ bool Master::State::known(NodeRecord& node, SegmentIndex index, const ReportInve
   if (quarantined != segment.quarantined.end()) {
     return quarantine_.at(quarantined->second)->name == item.extent;
   }
-  const Result<TenantId> tenant = catalog_.tenant(item.record.tenant);
+  const std::optional<TenantId> tenant = catalog_.find_tenant(item.record.tenant);
   if (!tenant) return false;
   const Catalog::Versions versions = catalog_.find(Catalog::name(*tenant, item.record.key));
   for (Object* object : {versions.current, versions.unfinished}) {
@@ -60,6 +60,7 @@ void Master::State::take_item(Step& step, NodeRecord& node, const ReportInventor
       segment.space.take({item.extent.location.offset, shape.length}, ExtentState::used);
   if (!extent) {
     // It cannot stand where something else does, or outside: retired without a place in the books.
+    tell(node);
     node.to_retire.push_back(item.extent);
     return;
   }
@@ -70,14 +71,15 @@ void Master::State::take_item(Step& step, NodeRecord& node, const ReportInventor
   replica.advance(ReplicaEvent::take_up);
   if (nameable && !item.retiring && take_up(step, node, replica, item)) return;
   replica.advance(ReplicaEvent::take_away);
-  quarantine(step, replica, item.extent, fingerprint(record.tenant, record.key), SessionId{});
+  quarantine(step, replica, item.extent, fingerprint(record.tenant, record.key), {});
 }
 
 // What is sealed is complete by definition; of two versions the higher put id wins. What this
-// master itself granted and does not know any more was given up.
+// master itself granted, or had in its books before, and does not know any more was given up.
 bool Master::State::take_up(Step& step, NodeRecord& node, const Replica& replica,
                             const ReportInventory::Item& item) {
-  if (node.retires_everything || item.extent.put_id.epoch >= identity_.epoch) return false;
+  if (node.retires_everything || node.in_books) return false;
+  if (item.extent.put_id.epoch >= identity_.epoch) return false;
   const ObjectRecord& record = item.record;
   const Result<TenantId> tenant = catalog_.tenant(record.tenant);
   if (!tenant) return false;
@@ -112,15 +114,17 @@ bool Master::State::take_up(Step& step, NodeRecord& node, const Replica& replica
   object.checksum = item.checksum.value_or(0);
   // Leases that the older master granted are unknown, so nothing is freed before they are over.
   catalog_.hold(object, started_ + config_.timing.lease);
+  note_event(step, ObjectEvent::Kind::stored, object);
   return true;
 }
 
 void Master::State::finish_report(Step& step, NodeRecord& node) {
   node.reported = true;
+  node.in_books = true;
   node.show_after = quarantine_sequence_ + 1;
   awaited_.erase(node.incarnation);
   ask_again(step, node);
-  if (!node.reconciled) sweeps_.push_back({node.index, node.registration, 0});
+  if (!node.reconciled) sweeps_.push_back({node.index, node.incarnation, node.registration, 0});
   try_show(step, node);
   end_recovery(step);
 }
@@ -136,7 +140,7 @@ void Master::State::end_recovery(Step& step) {
   recovered_epoch_ = identity_.epoch;
   step.effects.records.emplace_back(RecoveryEnded{identity_.epoch});
   for (const auto& node : nodes_) {
-    if (node != nullptr && !node->reported) node->retires_everything = true;
+    if (node != nullptr && !node->in_books) node->retires_everything = true;
   }
 }
 

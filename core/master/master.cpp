@@ -1,6 +1,7 @@
 #include "core/master/master.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/assert.h"
 #include "core/master/state.h"
@@ -36,6 +37,18 @@ StatusReport Master::status(Time now) const { return state_->status(now); }
 void Master::check_invariants() const { state_->check_invariants(); }
 std::uint64_t Master::digest(Time now) const { return state_->digest(now); }
 
+namespace {
+
+// A lease that an earlier master granted must not be taken for one of this master.
+std::uint32_t first_lease_round(const MasterIdentity& identity) {
+  return static_cast<std::uint32_t>(Digest()
+                                        .add(identity.epoch.value)
+                                        .add(identity.instance.high ^ identity.instance.low)
+                                        .value());
+}
+
+}  // namespace
+
 Master::State::State(Time now, const MasterConfig& config, const MasterIdentity& identity,
                      const MasterState& state, EvictionOrder order)
     : config_(config),
@@ -43,18 +56,21 @@ Master::State::State(Time now, const MasterConfig& config, const MasterIdentity&
       last_now_(now),
       started_(now),
       random_(config.seed),
-      catalog_(std::move(order)),
+      catalog_(std::move(order), first_lease_round(identity)),
       lost_(state.lost.begin(), state.lost.end()),
       durable_(state.durable),
       recovered_epoch_(state.recovered_epoch) {
   for (const NodeKnown& known : state.known) {
-    if (!lost_.contains(known.incarnation)) awaited_.insert(known.incarnation);
+    if (!lost_.contains(known.incarnation)) awaited_.emplace(known.incarnation, known.name);
   }
 }
 
 // Records must be in no list when they are destroyed.
 Master::State::~State() {
-  for (auto& [id, session] : sessions_) session->puts.clear();
+  for (auto& [id, session] : sessions_) {
+    session->puts.clear();
+    session->over_share.clear();
+  }
   for (auto& node : nodes_) {
     if (node != nullptr) node->quarantine.clear();
   }
@@ -69,7 +85,7 @@ void Master::State::enter(Time now) {
 
 void Master::State::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects) {
   enter(now);
-  Step step{now, effects};
+  Step step{now, effects, quarantine_sequence_};
   if (!superseded_ && request.header.highest_epoch > identity_.epoch) {
     superseded_ = true;
     effects.records.emplace_back(NewerEpoch{request.header.highest_epoch});
@@ -87,7 +103,7 @@ void Master::State::apply(Time now, Ticket ticket, const Request& request, Maste
 void Master::State::tick(Time now, MasterEffects& effects) {
   enter(now);
   if (superseded_) return;
-  Step step{now, effects};
+  Step step{now, effects, quarantine_sequence_};
   run_due(step);
   flush(step);
 }
@@ -113,14 +129,13 @@ void Master::State::run_due(Step& step) {
 }
 
 bool Master::State::more_is_due(Time now) const {
-  if (!sweeps_.empty()) return true;
   const std::optional<Time> next = next_deadline();
   return next && *next <= now;
 }
 
 std::optional<Time> Master::State::next_deadline() const {
   if (superseded_) return std::nullopt;
-  if (!sweeps_.empty()) return last_now_;
+  if (!sweeps_.empty() || !eased_.empty()) return last_now_;
   std::optional<Time> earliest;
   const auto consider = [&](std::optional<Time> time) {
     if (time && (!earliest || *time < *earliest)) earliest = time;
@@ -144,11 +159,18 @@ void Master::State::refuse_all(Step& step, Ticket ticket, const RequestBody& bod
   }
 }
 
+void Master::State::tell(NodeRecord& node) {
+  if (node.to_retire.empty() && node.to_verify.empty()) to_tell_.push_back(node.index);
+}
+
 // Commands of one step go out together, in the order of the nodes.
 void Master::State::flush(Step& step) {
+  if (to_tell_.empty()) return;
   const PutId lowest = lowest_unfinished();
-  for (const auto& node : nodes_) {
-    if (node == nullptr || (node->to_retire.empty() && node->to_verify.empty())) continue;
+  std::ranges::sort(to_tell_);
+  for (const NodeIndex index : std::exchange(to_tell_, {})) {
+    const auto& node = nodes_[index];
+    if (node == nullptr) continue;
     const auto send = [&](std::vector<ExtentName>& extents, auto make) {
       for (std::size_t at = 0; at < extents.size(); at += items_per_piece) {
         const std::size_t end = std::min(extents.size(), at + items_per_piece);

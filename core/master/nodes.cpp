@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "core/base/assert.h"
 #include "core/master/state.h"
@@ -100,6 +101,10 @@ NodeRecord& Master::State::add_node(Step& step, const RegisterNode& request) {
   node.host = request.host;
   node.rack = request.rack;
   node_index_.emplace(node.incarnation, node.index);
+  // Nobody waits for the report of an earlier life of it.
+  std::erase_if(awaited_, [&](const auto& known) {
+    return known.second == node.name && known.first != node.incarnation;
+  });
   step.effects.records.emplace_back(NodeKnown{node.incarnation, node.name});
   return node;
 }
@@ -159,7 +164,8 @@ Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNo
   node->next_part = 0;
   node->show_after = not_yet;
   node->last_heard = step.now;
-  node->retires_everything = durable_ && request.taken_epoch < recovered_epoch_;
+  // What it held when it was last taken in is known here, and so is what was removed since.
+  node->retires_everything = durable_ && request.taken_epoch < recovered_epoch_ && !node->in_books;
   add_segments(*node, request);
   arm(*node, next_check(*node));
   return NodeRegistered{.epoch = identity_.epoch,
@@ -260,7 +266,7 @@ void Master::State::lose(Step& step, NodeRecord& node) {
   for (const SegmentIndex index : node.segments) {
     segment_index_.erase(segments_[index]->description.id);
   }
-  sweeps_.push_back({node.index, node.registration, 0});
+  sweeps_.push_back({node.index, node.incarnation, node.registration, 0});
   answer_quiesce(step);
 }
 
@@ -296,7 +302,7 @@ void Master::State::check_node(Step& step, NodeIndex index) {
     lose(step, node);
     return;
   }
-  node.sick = false;
+  const bool was_sick = std::exchange(node.sick, false);
   if (!node.quarantine.empty()) {
     const Quarantined& oldest = node.quarantine.front();
     const bool held = step.now < oldest.held_until;
@@ -306,6 +312,7 @@ void Master::State::check_node(Step& step, NodeIndex index) {
       return;
     }
     node.sick = !held && age >= timing.retirement_sick;
+    if (node.sick && !was_sick) eviction_blocked_ = false;  // others go instead
     if (step.now >= node.asked_at + timing.retirement_retry) ask_again(step, node);
   }
   arm(node, next_check(node));
@@ -317,7 +324,7 @@ void Master::State::sweep(Step& step) {
   if (sweeps_.empty()) return;
   Sweep& current = sweeps_.front();
   NodeRecord* node = nodes_[current.node].get();
-  const bool valid = node != nullptr &&
+  const bool valid = node != nullptr && node->incarnation == current.incarnation &&
                      (node->state == NodeState::lost || node->registration == current.registration);
   const std::uint32_t end = std::min(catalog_.slots(), current.next_slot + slots_per_step);
   if (valid) {
@@ -348,7 +355,7 @@ void Master::State::sweep_object(Step& step, Object& object, const NodeRecord& n
       if (object.unfinished()) {
         if (Session* session = find_session(object.put->session)) {
           const Bytes length = segments_[replica.segment]->space.range(replica.extent).length;
-          session->held -= std::min(session->held, length);
+          charge(*session, *object.put, object.put->charged - length);
         }
         replica = Replica{.state = ReplicaState::gone};  // its place in the grant stays
         ++i;

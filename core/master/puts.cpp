@@ -11,6 +11,9 @@ std::optional<Catalog::Name> optional_name(TenantId tenant, std::string_view tex
   return text.empty() ? std::nullopt : std::optional(Catalog::name(tenant, text));
 }
 
+// What one replica of it takes.
+Bytes space_of(const Put& put) { return extent_shape(put.object->size).length; }
+
 }  // namespace
 
 // What the object takes of its segments, footers included.
@@ -61,7 +64,7 @@ void Master::State::handle(Step& step, Caller caller, const PutStart& request) {
                    .item = request.items[i],
                    .put_id = first.plus(i),
                    .call_bytes = call_bytes,
-                   .address = {open->session.id, open->call.number, i}});
+                   .address = {open->session.ref(), open->call.number, i}});
     if (!started) {
       answer(step, *open, i, std::unexpected(std::move(started).error()));
     } else if (*started) {
@@ -87,7 +90,7 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
   if (versions.unfinished != nullptr) {
     Put& other = *versions.unfinished->put;
     if (step.now < other.deadline) return failed(ErrorCode::put_in_flight);
-    fail_put(step, other);
+    fail_put(step, other, no_room(other));
   }
   const std::optional<Catalog::Name> group = optional_name(session.tenant, item.group);
   if (group && !catalog_.group_has_room(*group)) {
@@ -95,8 +98,11 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
                   "the group has " + std::to_string(group_members_max) + " members already");
   }
   ++counted_puts_;
-  Object& object = catalog_.add_unfinished(
-      key, {.put_id = start.put_id, .size = item.size, .hard_pin = item.hard_pin, .group = group});
+  Object& object = catalog_.add_unfinished(key, {.put_id = start.put_id,
+                                                 .size = item.size,
+                                                 .hard_pin = item.hard_pin,
+                                                 .upsert = start.request.upsert,
+                                                 .group = group});
   auto [put, slot] = puts_.emplace();
   object.put = &put;
   put.slot = slot;
@@ -115,40 +121,59 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
   return assign_or_wait(step, session, put);
 }
 
+// Of what is unfinished or not yet retired, what one client may hold before its puts wait.
+Bytes Master::State::share_of_client() const {
+  const auto share = static_cast<std::uint64_t>(config_.client_share_max *
+                                                static_cast<double>(use().capacity.value));
+  return std::max(Bytes{share}, config_.client_bytes_min);
+}
+
+bool Master::State::within_share(const Session& session, const Put& put) const {
+  return session.held == 0_B || session.held + space_of(put) <= share_of_client();
+}
+
 Result<std::optional<PutGrant>> Master::State::assign_or_wait(Step& step, Session& session,
                                                               Put& put) {
-  const SpaceUse pool = use();
-  const auto share = static_cast<std::uint64_t>(config_.client_share_max *
-                                                static_cast<double>(pool.capacity.value));
-  const Bytes limit = std::max(Bytes{share}, config_.client_bytes_min);
-  const bool within_limit = session.held == 0_B || session.held + put.object->size <= limit;
-  if (within_limit && place(step, session, put) > 0) return grant(step, session, put);
+  put.over_share = !within_share(session, put);
+  if (!put.over_share && place(step, session, put) > 0) return grant(step, session, put);
 
-  const Bytes wanted = extent_shape(put.object->size).length;
+  const SpaceUse pool = use();
   Bytes largest;
   for (const SegmentIndex index : shown_) {
     largest = std::max(largest, segments_[index]->space.capacity());
   }
-  const bool may_come =
-      catalog_.order().bytes() + pool.quarantined + (pool.capacity - pool.allocated) >= wanted;
-  const bool worth_waiting = !within_limit || (largest >= wanted && may_come);
-  if (!worth_waiting || waiting_.size() >= config_.waiting_puts_max) {
-    const Error error = no_room(put.object->size);
+  const Bytes may_come =
+      catalog_.order().bytes() + pool.quarantined + (pool.capacity - pool.allocated);
+  const bool worth_waiting =
+      put.over_share || (largest >= space_of(put) && may_come >= space_of(put));
+  if (!worth_waiting || waiting_.size() + over_share_ >= config_.waiting_puts_max) {
+    Error error = no_room(put);
     fail_put(step, put);
-    return std::unexpected(error);
+    return std::unexpected(std::move(error));
   }
   put.deadline = step.now + config_.timing.wait_for_space;
   put_deadlines_.arm(put.deadline, put.slot);
-  waiting_.push_back(put);
-  waiting_bytes_ += wanted;
+  if (put.over_share) {
+    session.over_share.push_back(put);
+    ++over_share_;
+  } else {
+    wait_for_space(session, put);
+  }
   return std::optional<PutGrant>();
+}
+
+void Master::State::wait_for_space(Session& session, Put& put) {
+  put.over_share = false;
+  charge(session, put, space_of(put));
+  waiting_.push_back(put);
+  waiting_bytes_ += space_of(put);
 }
 
 PutGrant Master::State::grant(Step& step, Session& session, Put& put) {
   put.waiting = false;
   put.deadline = step.now + Timing::allowed(put.call_bytes);
   put_deadlines_.arm(put.deadline, put.slot);
-  session.held += extents_of(*put.object);
+  charge(session, put, extents_of(*put.object));
   PutGrant granted{.put_id = put.object->put_id,
                    .time_allowed = Timing::allowed(put.call_bytes),
                    .replicas = {}};
@@ -158,44 +183,49 @@ PutGrant Master::State::grant(Step& step, Session& session, Put& put) {
   return granted;
 }
 
-Error Master::State::no_room(Bytes size) const {
+Error Master::State::no_room(const Put& put) const {
   const SpaceUse pool = use();
   Bytes largest;
   for (const SegmentIndex index : shown_) {
     largest = std::max(largest, segments_[index]->space.largest_free());
   }
-  std::string detail =
-      shown_.empty() ? "no node has joined the pool"
-                     : "the pool has " + std::to_string((pool.capacity - pool.allocated).value) +
-                           " of " + std::to_string(pool.capacity.value) + " bytes free, " +
-                           std::to_string(largest.value) + " in one piece, " +
-                           std::to_string(pool.quarantined.value) + " waiting for retirement";
-  return Error(ErrorCode::no_available_handle, std::move(detail)).with_size(size);
+  std::string detail;
+  if (put.over_share) {
+    detail = "the client's unfinished and not yet retired puts hold their share of " +
+             std::to_string(share_of_client().value) + " bytes";
+  } else if (shown_.empty()) {
+    detail = "no node has joined the pool";
+  } else {
+    detail = "the pool has " + std::to_string((pool.capacity - pool.allocated).value) + " of " +
+             std::to_string(pool.capacity.value) + " bytes free, " + std::to_string(largest.value) +
+             " in one piece, " + std::to_string(pool.quarantined.value) + " waiting for retirement";
+  }
+  return Error(ErrorCode::no_available_handle, std::move(detail)).with_size(put.object->size);
 }
 
 // Takes the put out of every list. The object stays.
 void Master::State::forget_put(Put& put) {
-  if (put.waiting) {
-    if (put.by_wait.is_linked()) {
-      waiting_.erase(waiting_.iterator_to(put));
-      waiting_bytes_ -= extent_shape(put.object->size).length;
-      put_deadlines_.disarm(put.deadline, put.slot);
-    }
-  } else {
-    put_deadlines_.disarm(put.deadline, put.slot);
-  }
-  puts_by_age_.erase(puts_by_age_.iterator_to(put));
   Session* session = find_session(put.session);
   LARDER_ASSERT(session != nullptr, "a put does not outlive its session");
+  put_deadlines_.disarm(put.deadline, put.slot);
+  if (put.by_wait.is_linked() && put.over_share) {
+    session->over_share.erase(session->over_share.iterator_to(put));
+    --over_share_;
+  } else if (put.by_wait.is_linked()) {
+    waiting_.erase(waiting_.iterator_to(put));
+    waiting_bytes_ -= space_of(put);
+  }
+  puts_by_age_.erase(puts_by_age_.iterator_to(put));
   session->puts.erase(session->puts.iterator_to(put));
-  if (!put.waiting) session->held -= std::min(session->held, extents_of(*put.object));
+  ease(*session, put.charged);
   puts_.erase(put.slot);
 }
 
 // Revoked, timed out, taken over, or its writer lost.
-void Master::State::fail_put(Step& step, Put& put) {
+void Master::State::fail_put(Step& step, Put& put, const Error& waiting) {
   Object& object = *put.object;
-  const SessionId session = put.session;
+  const SessionRef session = put.address.session;
+  if (put.by_wait.is_linked()) answer_late(step, put.address, std::unexpected(waiting));
   forget_put(put);
   for (const Replica& replica : object.replicas) {
     if (replica.segment != no_segment) {
@@ -211,13 +241,21 @@ void Master::State::expire_puts(Step& step) {
     const std::optional<std::uint32_t> slot = put_deadlines_.pop(step.now);
     if (!slot) return;
     Put& put = *puts_.at(*slot);
-    if (put.waiting) {
-      const AnswerAddress address = put.address;
-      Error error = no_room(put.object->size);
-      fail_put(step, put);
-      answer_late(step, address, std::unexpected(std::move(error)));
-    } else {
-      fail_put(step, put);
+    fail_put(step, put, put.waiting ? no_room(put) : Error(ErrorCode::cancelled));
+  }
+}
+
+// What was over its client's share goes on when the client holds less.
+void Master::State::serve_eased() {
+  for (const SessionRef& ref : std::exchange(eased_, {})) {
+    Session* session = find_session(ref);
+    if (session == nullptr) continue;
+    session->eased = false;
+    while (!session->over_share.empty() && within_share(*session, session->over_share.front())) {
+      Put& put = session->over_share.front();
+      session->over_share.pop_front();
+      --over_share_;
+      wait_for_space(*session, put);
     }
   }
 }
@@ -225,6 +263,7 @@ void Master::State::expire_puts(Step& step) {
 // First come first served, but a large one at the front does not hold up all others.
 void Master::State::serve_waiting(Step& step) {
   constexpr int misses_max = 16;
+  serve_eased();
   int misses = 0;
   for (auto at = waiting_.begin(); at != waiting_.end() && misses < misses_max;) {
     Put& put = *at;
@@ -235,10 +274,9 @@ void Master::State::serve_waiting(Step& step) {
       continue;
     }
     at = waiting_.erase(at);
-    waiting_bytes_ -= extent_shape(put.object->size).length;
+    waiting_bytes_ -= space_of(put);
     put_deadlines_.disarm(put.deadline, put.slot);
-    const AnswerAddress address = put.address;
-    answer_late(step, address, grant(step, session, put));
+    answer_late(step, put.address, grant(step, session, put));
   }
 }
 
@@ -246,7 +284,7 @@ void Master::State::handle(Step& step, Caller caller, const PutEnd& request) {
   const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
   if (!open) return;
   for (std::uint32_t i = 0; i < request.items.size(); ++i) {
-    const AnswerAddress address{open->session.id, open->call.number, i};
+    const AnswerAddress address{open->session.ref(), open->call.number, i};
     const Result<bool> ended = end_put(step, *open, request.items[i], address);
     if (!ended) {
       answer(step, *open, i, std::unexpected(ended.error()));
@@ -275,7 +313,9 @@ Result<bool> Master::State::end_put(Step& step, const OpenCall& open, const PutE
   } else if (versions.current == nullptr || versions.current->put_id != item.put_id) {
     return failed(ErrorCode::invalid_write, "put " + to_string(item.put_id) + " is not unfinished");
   }
-  // A plain put has nothing older to wait for, unless its key came back in between.
+  // A plain put takes nothing back: an older version was evicted, expired or hidden, and may be
+  // retired later.
+  if (!catalog_.find(key).current->upsert) return true;
   return !wait_for_older(step, name,
                          {.below = item.put_id, .address = address, .then = std::nullopt});
 }
@@ -299,7 +339,7 @@ Status Master::State::publish(Step& step, Put& put, const PutEnd::Item& item) {
   const Catalog::Name key{object.tenant, object.key(), object.key_hash};
   if (Object* older = catalog_.find(key).current) remove_object(step, *older, Gone::replaced);
 
-  const SessionId writer = put.session;
+  const SessionRef writer = put.address.session;
   const std::string parent = std::move(put.parent);
   const Catalog::Publication how{.now = step.now,
                                  .soft_pin = put.soft_pin,
@@ -346,7 +386,7 @@ void Master::State::handle(Step& step, Caller caller, const PutRevoke& request) 
   const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
   if (!open) return;
   for (std::uint32_t i = 0; i < request.items.size(); ++i) {
-    const AnswerAddress address{open->session.id, open->call.number, i};
+    const AnswerAddress address{open->session.ref(), open->call.number, i};
     const Result<bool> revoked = revoke(step, *open, request.items[i], address);
     if (!revoked) {
       answer(step, *open, i, std::unexpected(revoked.error()));

@@ -30,9 +30,15 @@ struct Call {
   std::vector<std::optional<Answer>> answers;
 };
 
-// Where a late answer goes. The call may be gone by then.
+// One life of a session: another one may begin under the same id.
+struct SessionRef {
+  SessionId id;
+  std::uint64_t life = 0;  // 0: none
+};
+
+// Where a late answer goes. The session or the call may be gone by then.
 struct AnswerAddress {
-  SessionId session;
+  SessionRef session;
   std::uint64_t number = 0;
   std::uint32_t index = 0;
 };
@@ -44,9 +50,11 @@ struct Put {
   SessionId session;
   AnswerAddress address;  // of its PutStart, while it waits for space
   std::uint32_t replicas_wanted = 1;
-  bool waiting = true;  // INITIALIZED: no space yet
-  Bytes call_bytes;     // of all items of its call
-  Time deadline;        // for space while it waits, then for PutEnd
+  bool waiting = true;      // INITIALIZED: no space yet
+  bool over_share = false;  // it waits until its session holds less, not yet for space
+  Bytes charged;            // to its session: what it waits for, then what it has
+  Bytes call_bytes;         // of all items of its call
+  Time deadline;            // for space while it waits, then for PutEnd
   Duration soft_pin{0};
   Duration time_to_live{0};
   std::string parent;
@@ -54,7 +62,7 @@ struct Put {
   std::vector<SegmentId> avoid;
   ListHook by_age;  // all unfinished puts, in the order of their ids
   ListHook by_session;
-  ListHook by_wait;  // those without space, first come first
+  ListHook by_wait;  // those without space, first come first; or the session's over_share
 };
 using PutsByAge =
     boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_age>>;
@@ -68,11 +76,16 @@ struct Session {
   TenantId tenant = 0;
   std::string client;
   std::string host;
+  std::uint64_t life = 0;
   Time last_heard;
   PutsOfSession puts;
-  Bytes held;  // unfinished, and failed but not yet retired
+  Bytes held;              // unfinished, and failed but not yet retired
+  WaitingPuts over_share;  // what must wait until `held` is less
+  bool eased = false;      // it is in the list of those that hold less now
   std::uint64_t lowest_unanswered = 0;
   std::vector<std::unique_ptr<Call>> calls;  // by number
+
+  SessionRef ref() const { return {id, life}; }
 };
 
 // An extent that is taken out of use but whose retirement its node has not confirmed.
@@ -85,7 +98,7 @@ struct Quarantined {
   Fingerprint key;
   Time since;
   Time held_until = Time::min();  // the node said that a view or a transfer holds it
-  SessionId charged;              // the writer whose failed put it was
+  SessionRef charged;             // the writer whose failed put it was
   ListHook by_node;
 };
 using QuarantineOfNode = boost::intrusive::list<
@@ -131,6 +144,7 @@ struct NodeRecord {
   bool connected = false;
   bool reported = false;            // the report of this registration is complete
   bool reconciled = false;          // and what it did not name is dealt with
+  bool in_books = false;            // some report of it was complete: all that it holds is known
   bool retires_everything = false;  // nothing that it reports is taken up
   bool sick = false;                // does not answer retirements
   std::uint32_t next_part = 0;

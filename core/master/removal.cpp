@@ -7,7 +7,7 @@ void Master::State::handle(Step& step, Caller caller, const Remove& request) {
   const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
   if (!open) return;
   for (std::uint32_t i = 0; i < request.items.size(); ++i) {
-    const AnswerAddress address{open->session.id, open->call.number, i};
+    const AnswerAddress address{open->session.ref(), open->call.number, i};
     const Result<bool> removed = remove(step, *open, request.items[i].key, request.force, address);
     if (!removed) {
       answer(step, *open, i, std::unexpected(removed.error()));
@@ -52,7 +52,7 @@ Result<bool> Master::State::remove(Step& step, const OpenCall& open, std::string
 void Master::State::remove_object(Step& step, Object& object, Gone why) {
   LARDER_ASSERT(!object.unfinished());
   for (const Replica& replica : object.replicas) {
-    retire(step, object, replica, ReplicaEvent::take_away, SessionId{});
+    retire(step, object, replica, ReplicaEvent::take_away, {});
   }
   switch (why) {
     case Gone::evicted:

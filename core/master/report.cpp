@@ -81,6 +81,8 @@ StatusReport Master::State::status(Time now) const {
 
 void Master::State::check_invariants() const {
   catalog_.check_invariants();
+  check_puts();
+  check_retirements();
   // Every extent of a segment has one owner: an object, an unfinished put or a quarantine.
   std::map<std::pair<SegmentIndex, std::uint64_t>, const void*> owners;
   std::size_t unfinished = 0;
@@ -102,14 +104,7 @@ void Master::State::check_invariants() const {
       LARDER_ASSERT(alone, "two live objects never share an extent");
     }
   }
-  LARDER_ASSERT(unfinished == puts_.size() && unfinished == puts_by_age_.size());
-  PutId before;
-  for (const Put& put : puts_by_age_) {
-    LARDER_ASSERT(before < put.object->put_id, "put ids grow");
-    before = put.object->put_id;
-    LARDER_ASSERT(sessions_.contains(put.session));
-    LARDER_ASSERT(put.waiting == put.by_wait.is_linked());
-  }
+  LARDER_ASSERT(unfinished == puts_.size());
   std::size_t quarantined = 0;
   for (const auto& node : nodes_) {
     if (node == nullptr) continue;
@@ -140,6 +135,56 @@ void Master::State::check_invariants() const {
     segment->space.check_invariants();
     LARDER_ASSERT(segment->space.extents() == extents[index], "no extent leaks");
   }
+}
+
+void Master::State::check_puts() const {
+  PutId before;
+  Bytes waiting;
+  std::size_t over_share = 0;
+  std::map<SessionId, Bytes> held;
+  for (const Put& put : puts_by_age_) {
+    LARDER_ASSERT(before < put.object->put_id, "put ids grow");
+    before = put.object->put_id;
+    LARDER_ASSERT(sessions_.contains(put.session));
+    LARDER_ASSERT(put.waiting == put.by_wait.is_linked());
+    LARDER_ASSERT(!put.waiting || put.object->replicas.empty());
+    over_share += put.waiting && put.over_share;
+    if (put.waiting && !put.over_share) waiting += put.charged;
+    LARDER_ASSERT(put.waiting || put.charged == extents_of(*put.object));
+    held[put.session] += put.charged;
+  }
+  LARDER_ASSERT(puts_by_age_.size() == puts_.size());
+  LARDER_ASSERT(waiting == waiting_bytes_ && over_share == over_share_);
+  for (std::uint32_t slot = 0; slot < quarantine_.slots(); ++slot) {
+    const Quarantined* record = quarantine_.at(slot);
+    if (record == nullptr) continue;
+    const auto session = sessions_.find(record->charged.id);
+    if (session == sessions_.end() || session->second->life != record->charged.life) continue;
+    held[record->charged.id] +=
+        segments_[record->replica.segment]->space.range(record->replica.extent).length;
+  }
+  for (const auto& [id, session] : sessions_) LARDER_ASSERT(session->held == held[id]);
+}
+
+void Master::State::check_retirements() const {
+  std::size_t quarantined = 0;
+  std::size_t waiters = 0;
+  for (const auto& [key, of_key] : retirements_) {
+    for (const std::uint32_t slot : of_key.quarantined) {
+      LARDER_ASSERT(quarantine_.at(slot) != nullptr && quarantine_.at(slot)->key == key);
+    }
+    for (const RetirementWaiter& waiter : of_key.waiters) {
+      const bool waits = std::ranges::any_of(of_key.quarantined, [&](std::uint32_t slot) {
+        return quarantine_.at(slot)->name.put_id < waiter.below;
+      });
+      LARDER_ASSERT(waits, "nobody waits for nothing");
+    }
+    LARDER_ASSERT(!of_key.quarantined.empty());
+    quarantined += of_key.quarantined.size();
+    waiters += of_key.waiters.size();
+  }
+  LARDER_ASSERT(quarantined == quarantine_.size(), "quarantine is indexed by key");
+  LARDER_ASSERT(waiters == removals_waiting_);
 }
 
 std::uint64_t Master::State::digest(Time now) const {

@@ -15,7 +15,7 @@ Object* Master::State::holder(std::string_view tenant, std::string_view key, con
                               Replica** replica) {
   const std::optional<SegmentIndex> segment = find_segment(name.location.segment);
   if (!segment || key.empty() || key.size() > key_bytes_max) return nullptr;
-  const Result<TenantId> id = catalog_.tenant(tenant);
+  const std::optional<TenantId> id = catalog_.find_tenant(tenant);
   if (!id) return nullptr;
   Object* object = catalog_.find(Catalog::name(*id, key)).current;
   if (object == nullptr || object->put_id != name.put_id) return nullptr;
@@ -36,7 +36,7 @@ PutId Master::State::lowest_unfinished() const {
 
 // Takes an extent out of use. Its space is free again when the node has confirmed that.
 void Master::State::retire(Step& step, const Object& object, Replica replica, ReplicaEvent event,
-                           SessionId charged) {
+                           SessionRef charged) {
   const Segment& segment = *segments_[replica.segment];
   replica.advance(event);
   const std::string_view tenant = catalog_.tenant_name(object.tenant);
@@ -46,10 +46,11 @@ void Master::State::retire(Step& step, const Object& object, Replica replica, Re
 }
 
 void Master::State::quarantine(Step& step, Replica replica, const ExtentName& name,
-                               const Fingerprint& key, SessionId charged) {
+                               const Fingerprint& key, SessionRef charged) {
   Segment& segment = *segments_[replica.segment];
   NodeRecord& node = *nodes_[segment.node];
   if (node.state == NodeState::lost) return;
+  tell(node);
   node.to_retire.push_back(name);
   if (!config_.guards.retirement) {
     LARDER_ASSERT(segment.space.free(replica.extent).has_value());
@@ -83,7 +84,7 @@ void Master::State::end_quarantine(Step& step, Quarantined& record, ReplicaEvent
   NodeRecord& node = *nodes_[record.node];
   record.replica.advance(event);
   if (Session* session = find_session(record.charged)) {
-    session->held -= std::min(session->held, segment.space.range(record.replica.extent).length);
+    ease(*session, segment.space.range(record.replica.extent).length);
   }
   node.quarantine.erase(node.quarantine.iterator_to(record));
   segment.quarantined.erase(record.replica.offset.value);
@@ -102,7 +103,7 @@ void Master::State::remove_replica(Step& step, Object& object, Replica& replica,
     remove_object(step, object, why);
     return;
   }
-  retire(step, object, replica, ReplicaEvent::take_away, SessionId{});
+  retire(step, object, replica, ReplicaEvent::take_away, {});
   object.replicas.erase(object.replicas.begin() + (&replica - object.replicas.data()));
   catalog_.resize(object, extents_of(object));
 }
@@ -143,8 +144,9 @@ void Master::State::wake_waiters(Step& step, const Fingerprint& key) {
 void Master::State::ask_again(Step& step, NodeRecord& node) {
   constexpr std::size_t extents_per_step = 4096;
   node.asked_at = step.now;
+  tell(node);
   for (const Quarantined& record : node.quarantine) {
-    if (node.to_retire.size() >= extents_per_step) break;
+    if (record.sequence > step.told || node.to_retire.size() >= extents_per_step) break;
     node.to_retire.push_back(record.name);
   }
 }

@@ -10,6 +10,25 @@ Session* Master::State::find_session(SessionId id) {
   return found == sessions_.end() ? nullptr : found->second.get();
 }
 
+Session* Master::State::find_session(const SessionRef& ref) {
+  Session* session = find_session(ref.id);
+  return session != nullptr && session->life == ref.life ? session : nullptr;
+}
+
+void Master::State::charge(Session& session, Put& put, Bytes bytes) {
+  session.held += bytes;
+  ease(session, put.charged);
+  put.charged = bytes;
+}
+
+void Master::State::ease(Session& session, Bytes bytes) {
+  LARDER_ASSERT(bytes <= session.held);
+  session.held -= bytes;
+  if (session.over_share.empty() || session.eased) return;
+  session.eased = true;
+  eased_.push_back(session.ref());
+}
+
 void Master::State::handle(Step& step, Caller caller, const OpenSession& request) {
   const auto open = [&]() -> Result<SessionOpened> {
     if (!caller.header.session) {
@@ -41,6 +60,7 @@ void Master::State::handle(Step& step, Caller caller, const OpenSession& request
       session = made.get();
       session->id = caller.header.session;
       session->tenant = tenant;
+      session->life = ++session_lives_;
       sessions_.emplace(session->id, std::move(made));
       session_checks_.arm(step.now + config_.timing.session_lost, session->id);
     }
@@ -103,7 +123,9 @@ void Master::State::take_header(Step& step, Session& session, const RequestHeade
       continue;
     }
     NodeRecord& node = *nodes_[segments_[replica->segment]->node];
-    if (node.to_verify.size() < items_per_piece) node.to_verify.push_back(bad.extent);
+    if (node.to_verify.size() == items_per_piece) continue;
+    tell(node);
+    node.to_verify.push_back(bad.extent);
   }
 }
 

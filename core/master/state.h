@@ -36,6 +36,8 @@ class Master::State final : Evictor {
   Epoch epoch() const { return identity_.epoch; }
   StatusReport status(Time now) const;
   void check_invariants() const;
+  void check_puts() const;
+  void check_retirements() const;
   std::uint64_t digest(Time now) const;
 
  private:
@@ -43,6 +45,7 @@ class Master::State final : Evictor {
   struct Step {
     Time now;
     MasterEffects& effects;
+    std::uint64_t told;  // the last quarantine of the steps before; later ones are told in this one
   };
   struct Caller {
     Ticket ticket;
@@ -58,6 +61,7 @@ class Master::State final : Evictor {
   // ---- master.cpp
   void enter(Time now);
   void run_due(Step& step);
+  void tell(NodeRecord&);  // before something is added to what it is to be told
   void flush(Step& step);
   bool more_is_due(Time now) const;
   void refuse_all(Step& step, Ticket ticket, const RequestBody& body, const Error& error);
@@ -69,6 +73,9 @@ class Master::State final : Evictor {
   Session* session_of(Step&, const Caller&, std::size_t answers);
   std::optional<OpenCall> open_call(Step&, const Caller&, std::size_t items);
   Session* find_session(SessionId id);
+  Session* find_session(const SessionRef& ref);
+  void charge(Session&, Put&, Bytes);  // what the put counts for from now on
+  void ease(Session&, Bytes);          // it holds so much less
   void take_header(Step&, Session&, const RequestHeader&);
   void answer(Step&, const OpenCall&, std::uint32_t index, Answer answer);
   void answer_late(Step&, const AnswerAddress&, Answer answer);
@@ -90,17 +97,22 @@ class Master::State final : Evictor {
   // The grant, or nothing if it waits for space.
   Result<std::optional<PutGrant>> start_put(Step&, Session&, const StartedPut&);
   Result<std::optional<PutGrant>> assign_or_wait(Step&, Session&, Put&);
+  void wait_for_space(Session&, Put&);
+  bool within_share(const Session&, const Put&) const;
   PutGrant grant(Step&, Session&, Put&);
   // Whether the answer is given now; if not, it is given when older puts are retired.
   Result<bool> end_put(Step&, const OpenCall&, const PutEnd::Item&, const AnswerAddress&);
   Status publish(Step&, Put&, const PutEnd::Item&);
   Result<bool> end_older_epoch(Step&, const OpenCall&, const PutEnd::Item&, const AnswerAddress&);
   Result<bool> revoke(Step&, const OpenCall&, const PutRevoke::Item&, const AnswerAddress&);
-  void fail_put(Step&, Put&);
+  // A put that waits for space is answered `waiting`.
+  void fail_put(Step&, Put&, const Error& waiting = Error(ErrorCode::cancelled));
   void forget_put(Put&);
+  void serve_eased();
   void serve_waiting(Step&);
   void expire_puts(Step&);
-  Error no_room(Bytes size) const;
+  Error no_room(const Put&) const;
+  Bytes share_of_client() const;
   Bytes extents_of(const Object& object) const;
 
   // ---- placement.cpp
@@ -164,8 +176,8 @@ class Master::State final : Evictor {
   // ---- retirement.cpp
   void handle(Step&, Caller, const ConfirmRetirement&);
   void handle(Step&, Caller, const ReportCorrupt&);
-  void retire(Step&, const Object&, Replica, ReplicaEvent, SessionId charged);
-  void quarantine(Step&, Replica, const ExtentName&, const Fingerprint&, SessionId charged);
+  void retire(Step&, const Object&, Replica, ReplicaEvent, SessionRef charged);
+  void quarantine(Step&, Replica, const ExtentName&, const Fingerprint&, SessionRef charged);
   void end_quarantine(Step&, Quarantined&, ReplicaEvent);
   void remove_replica(Step&, Object&, Replica&, Gone);
   void ask_again(Step&, NodeRecord&);
@@ -200,22 +212,27 @@ class Master::State final : Evictor {
 
   boost::unordered_flat_map<SessionId, std::unique_ptr<Session>, IdHash> sessions_;
   Deadlines<SessionId> session_checks_;
+  std::uint64_t session_lives_ = 0;
+  std::vector<SessionRef> eased_;  // those of which puts over their share may go on
 
   Slab<Put> puts_;
   PutsByAge puts_by_age_;
   WaitingPuts waiting_;
-  Bytes waiting_bytes_;
+  Bytes waiting_bytes_;                     // that those wait for
+  std::size_t over_share_ = 0;              // puts that wait for their session's share instead
   Deadlines<std::uint32_t> put_deadlines_;  // put slots
 
   std::vector<std::unique_ptr<NodeRecord>> nodes_;  // by index; null: vacant
   std::vector<std::unique_ptr<Segment>> segments_;  // by index; null: vacant
   boost::unordered_flat_map<IncarnationId, NodeIndex, IdHash> node_index_;
   boost::unordered_flat_map<SegmentId, SegmentIndex, IdHash> segment_index_;
+  std::vector<NodeIndex> to_tell_;
   std::vector<SegmentIndex> shown_;  // in the order in which they were shown
   std::set<IncarnationId> lost_;
   Deadlines<NodeIndex> node_checks_;
   struct Sweep {  // a walk over all objects for one node
     NodeIndex node;
+    IncarnationId incarnation;
     std::uint64_t registration;
     std::uint32_t next_slot;
   };
@@ -229,7 +246,7 @@ class Master::State final : Evictor {
   bool recovering_ = true;
   bool durable_ = false;
   Epoch recovered_epoch_;
-  std::set<IncarnationId> awaited_;  // known nodes that have not reported yet
+  std::map<IncarnationId, std::string> awaited_;  // known nodes that have not reported yet
 
   std::optional<EvictionRound> round_;
   Time eviction_pause_ = Time::min();

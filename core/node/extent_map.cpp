@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/node/instant.h"
+#include "core/base/time.h"
 
 namespace larder {
 

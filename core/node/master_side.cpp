@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
-#include "core/node/instant.h"
+#include "core/base/time.h"
 #include "core/node/node.h"
 
 namespace larder {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
-#include "core/node/instant.h"
+#include "core/base/time.h"
 #include "core/node/sentence.h"
 
 namespace larder {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/base/assert.h"
-#include "core/node/instant.h"
+#include "core/base/time.h"
 #include "core/node/node.h"
 #include "core/node/sentence.h"
 

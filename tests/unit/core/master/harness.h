@@ -28,10 +28,15 @@ struct NodeSpec {
 // A master with a clock that the test moves, nodes that the test plays, and every answer kept.
 class MasterHarness final : public AnswerSink {
  public:
-  explicit MasterHarness(MasterConfig config = {}, const MasterState& state = {},
+  // The nodes here are small, so that by default any part of them may be in quarantine.
+  static MasterConfig small_nodes() {
+    MasterConfig config;
+    config.quarantine_bytes_min = 1_TiB;
+    return config;
+  }
+  explicit MasterHarness(MasterConfig config = small_nodes(), const MasterState& state = {},
                          Epoch epoch = {100})
       : config_(config), effects_(*this) {
-    config_.quarantine_bytes_min = 1_TiB;
     restart(epoch, state);
   }
 
@@ -50,7 +55,7 @@ class MasterHarness final : public AnswerSink {
     counts_[ticket] = answer_count(request.body);
     master_->apply(now, ticket, request, effects_);
     collect();
-    master_->check_invariants();
+    check();
     return ticket;
   }
   Ticket call(SessionId session, RequestBody body) {
@@ -96,7 +101,7 @@ class MasterHarness final : public AnswerSink {
       master_->tick(now, effects_);
       collect();
     }
-    master_->check_invariants();
+    check();
   }
   // Passes the time, with heartbeats of all nodes that are `beating` and sessions kept alive.
   void pass(Duration duration) {
@@ -201,13 +206,58 @@ class MasterHarness final : public AnswerSink {
     return call(session, Remove{.items = {{key}}, .force = force});
   }
   StatusReport status() const { return master_->status(now); }
+  QuiesceReport quiesce() { return value<QuiesceReport>(call(alice, Quiesce{})); }
+  // A read that gives its lease back.
+  void read_and_return(SessionId session, std::string_view key) {
+    const ReplicaList list = value<ReplicaList>(get(session, key));
+    give_back(session, list);
+  }
+  void give_back(SessionId session, const ReplicaList& list) {
+    send({.header = {.session = session,
+                     .lease_returns = {{list.lease.slot, list.lease.round, list.put_id}}},
+          .body = KeepAlive{}});
+  }
+  bool hard_pin(SessionId session, std::string_view key, Bytes size = 1000_B) {
+    return put_item(session, {.key = key, .size = size, .hard_pin = true});
+  }
+  bool put_item(SessionId session, PutStart::Item item) {
+    const Answer started = answer(call(session, PutStart{.items = {item}}));
+    if (!started) return false;
+    return answer(end(session, item.key, std::get<PutGrant>(*started).put_id)).has_value();
+  }
+  // What a node reports of an object that it has sealed.
+  ReportInventory::Item sealed(const std::string& node, std::string_view key, PutId id,
+                               Bytes offset = 0_B, Bytes size = 1000_B) {
+    return {.extent = {.put_id = id, .location = {nodes[node].segment, offset}},
+            .record = {.tenant = "t", .key = key, .size = size}};
+  }
+  void disconnect(const std::string& name) {
+    nodes[name].beating = false;
+    master_->node_disconnected(now, nodes[name].incarnation, nodes[name].registration);
+  }
+  void beat(const std::string& name) {
+    nodes[name].beating = true;
+    send({.body = Heartbeat{.incarnation = nodes[name].incarnation,
+                            .registration = nodes[name].registration}});
+  }
+  std::string node_state(const std::string& name) const {
+    for (const StatusReport::Node& node : status().nodes) {
+      if (node.name == name) return node.state;
+    }
+    return "none";
+  }
 
   Time now{std::chrono::hours(1)};
   std::map<std::string, FakeNode> nodes;
   std::vector<SessionId> kept_alive;
   std::vector<StateRecord> records;
+  std::vector<ObjectEvent> events;
+  bool checks = true;  // all invariants after each call
 
  private:
+  void check() const {
+    if (checks) master_->check_invariants();
+  }
   void answer(Ticket ticket, std::uint32_t index, const Answer& given) override {
     ASSERT_LT(index, std::max<std::size_t>(1, counts_[ticket]));
     ASSERT_TRUE(answers_.emplace(std::pair(ticket, index), given).second)
@@ -215,6 +265,7 @@ class MasterHarness final : public AnswerSink {
   }
   void collect() {
     records.insert(records.end(), effects_.records.begin(), effects_.records.end());
+    events.insert(events.end(), effects_.events.begin(), effects_.events.end());
     const std::vector<Command> commands = std::move(effects_.commands);
     effects_.clear();
     std::vector<std::string> confirming;
@@ -223,7 +274,7 @@ class MasterHarness final : public AnswerSink {
         if (node.incarnation != command.incarnation) continue;
         if (const auto* retire = std::get_if<RetireExtents>(&command.body)) {
           node.asked.insert(node.asked.end(), retire->extents.begin(), retire->extents.end());
-          if (node.confirms) confirming.push_back(name);
+          if (node.confirms && node.beating) confirming.push_back(name);
         } else if (const auto* verify = std::get_if<VerifyExtents>(&command.body)) {
           node.verify.insert(node.verify.end(), verify->extents.begin(), verify->extents.end());
         } else if (std::holds_alternative<InventoryTaken>(command.body)) {
