@@ -36,13 +36,15 @@ struct Loop::State {
     auto operator<=>(const Entry&) const = default;
   };
 
-  asio::io_context context{1};
-  asio::posix::stream_descriptor timer{context, make_timer()};
   std::set<Entry> entries;
   std::unordered_map<Completion*, Entry> by_completion;
   std::uint64_t next_number = 0;
   Time set_for = time_never;
   bool waiting = false;
+  // Last, so that it goes first: the work that it still holds may own alarms, which disarm
+  // themselves.
+  asio::io_context context{1};
+  asio::posix::stream_descriptor timer{context, make_timer()};
 
   void program(const Clock& clock) {
     if (entries.empty() || entries.begin()->deadline >= set_for) return;
