@@ -26,6 +26,9 @@ struct LockstepConfig {
   Bytes page_bytes = 32_KiB;
   std::uint64_t requests_max = ~std::uint64_t{0};
   Duration stop_after = Duration::max();  // by the client's clock: no request starts later
+  // False, for simulations of capacity alone, where nobody looks at bytes: they are neither made
+  // nor compared, and the client's slices are addresses that must not be touched.
+  bool content = true;
 };
 
 struct LockstepTotals {
