@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,22 @@ struct MasterConfig {
   double quarantine_share_max = 0.02;  // but at least:
   Bytes quarantine_bytes_min = 256_MiB;
 };
+
+// The same master for a run in lock step (Quiesce in core/protocol/request.h): neither a clock,
+// such as a heartbeat that is late on a busy machine, nor what happens to be retired by now decides
+// anything. Its driver never calls tick().
+inline MasterConfig in_lock_step(MasterConfig config) {
+  constexpr Duration for_ever = std::chrono::hours(24 * 365);
+  config.timing.stale_heartbeat = for_ever;
+  config.timing.busy_queue = for_ever;
+  config.timing.hidden_after_silence = for_ever;
+  config.timing.node_lost = for_ever;
+  config.timing.session_lost = for_ever;
+  config.timing.retirement_sick = for_ever;
+  config.timing.retirement_lost = for_ever;
+  config.quarantine_share_max = 1;
+  return config;
+}
 
 // What survives of earlier masters (StateRecord). Without a state directory there is none, and an
 // acknowledged removal may not outlive a restart.

@@ -68,6 +68,12 @@ OperationId ClientProcess::remove(std::vector<std::string> keys, bool force, Dur
   return begin(id, run_remove(id, std::move(keys), force, deadline_of(time, {})));
 }
 
+OperationId ClientProcess::run(Task<Done> task) {
+  LARDER_ASSERT(alive());
+  const OperationId id = next_operation();
+  return begin(id, run_to_end(id, std::move(task)));
+}
+
 Time ClientProcess::deadline_of(Duration time, Bytes bytes) const {
   LARDER_ASSERT(alive());
   return time > Duration(0) ? now() + time : machine_->operation_deadline(bytes);
@@ -96,6 +102,12 @@ void ClientProcess::check_buffers() {
   if (buffers_.late_writes() == late_writes_told_) return;
   late_writes_told_ = buffers_.late_writes();
   surroundings_.observer.violation("a buffer changed after its call had returned");
+}
+
+Task<Done> ClientProcess::run_to_end(OperationId id, Task<Done> task) {
+  (void)co_await std::move(task);
+  ended(id);
+  co_return Done{};
 }
 
 Task<Done> ClientProcess::run_put(OperationId id, std::vector<PutWanted> items, bool upsert,

@@ -55,6 +55,9 @@ class ClientProcess final : public Process, private Timers, private MasterLink, 
   OperationId get(std::vector<GetWanted> items, Duration time = {});
   OperationId exists(std::vector<std::string> keys, Duration time = {});
   OperationId remove(std::vector<std::string> keys, bool force = false, Duration time = {});
+  // Something of the caller's own, such as a whole trace, which calls machine(). The observer is
+  // not told its end.
+  OperationId run(Task<Done> task);
   std::size_t operations() const { return operations_.size(); }
 
   Client* machine() { return machine_.get(); }  // null: dead
@@ -78,6 +81,7 @@ class ClientProcess final : public Process, private Timers, private MasterLink, 
   OperationId next_operation() { return {++surroundings_.last_operation}; }
   Time deadline_of(Duration time, Bytes bytes) const;
   void ended(OperationId id);
+  Task<Done> run_to_end(OperationId id, Task<Done> task);
   void check_buffers();
   Task<Done> run_put(OperationId id, std::vector<PutWanted> items, bool upsert, Time deadline);
   Task<Done> run_get(OperationId id, std::vector<GetWanted> items, Time deadline);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/assert.h"
 #include "sim/cluster/labels.h"
@@ -42,7 +43,11 @@ void MasterProcess::start() {
   };
   if (settings_.durable) last_epoch_ = identity.epoch;
   MasterConfig config = settings_.config;
-  config.seed = random_.next();
+  if (settings_.lock_step) {
+    config = in_lock_step(std::move(config));
+  } else {
+    config.seed = random_.next();
+  }
   auto machine = Master::make(now(), config, identity, disk_);
   LARDER_ASSERT(machine.has_value(), "the simulated master's configuration makes no sense");
   machine_ = std::move(*machine);
@@ -137,6 +142,7 @@ void MasterProcess::keep(const StateRecord& record) {
 }
 
 void MasterProcess::arm_tick() {
+  if (settings_.lock_step) return;
   const std::optional<Time> due = machine_->next_deadline();
   // What is left over for the next tick must not keep virtual time from passing.
   tick_.arm(due ? std::max(*due, now() + tick_pause) : time_never);

@@ -21,6 +21,9 @@ class NodeProcess;
 struct MasterSettings {
   MasterConfig config;
   bool durable = true;  // it has a state directory, which survives it
+  // It works on its own only inside `quiesce`, and its configuration's seed is taken as it is: so
+  // it decides as a real master in lock step does.
+  bool lock_step = false;
   // One thread serves the requests, one after another; each takes this.
   Duration service{1'500};
   Duration service_per_item{600};
