@@ -38,7 +38,7 @@ SeedWorld::SeedWorld(std::uint64_t seed, const ExploreConfig& config)
     if (swarm_.drifting_clocks) {
       clock.parts_per_billion = static_cast<std::int64_t>(random_.below(2 * drift_ppb)) - drift_ppb;
     }
-    return world_.add_host(HostSpec{.name = name}, clock);
+    return world_.add_host(HostSpec{.name = name, .nic_per_second = swarm_.nic_per_second}, clock);
   };
   master_ = &world_.add_master(host("master"));
   for (std::uint32_t i = 0; i < swarm_.nodes; ++i) {

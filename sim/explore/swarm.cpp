@@ -1,5 +1,7 @@
 #include "sim/explore/swarm.h"
 
+#include <algorithm>
+
 namespace larder::sim {
 namespace {
 
@@ -24,6 +26,7 @@ Swarm draw_swarm(Random random) {
   swarm.object_max = {std::uint64_t{1} << (6 + random.below(9))};
   // Often a tight pool, so that puts wait and eviction works.
   swarm.segment = {swarm.object_max.value * (2 + random.below(12)) + 4096};
+  swarm.nic_per_second = std::max(256_KiB, Bytes{swarm.object_max.value << (4 + random.below(10))});
   constexpr const char* policies[] = {"lru", "fifo", "leaf-first"};
   swarm.policy = policies[random.below(3)];
   swarm.one_sided = random.chance(0.5);

@@ -18,6 +18,7 @@ struct Swarm {
   Bytes segment;
   Bytes object_max;
   std::string policy;
+  Bytes nic_per_second;    // slow ones make transfers overlap with everything else
   bool one_sided = false;  // readers read without the node's process, and check footers
   bool checksum = true;
 
