@@ -1,0 +1,68 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include "core/base/size_text.h"
+
+namespace larder::terminal {
+
+// Whether the whole text is one number that fits; no sign where the type has none, no spaces.
+template <class Number>
+bool parse_number(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// An option of one number, shown with its default. CLI11's own would take -1 for the largest
+// unsigned number. `number` outlives `command`.
+template <class Number>
+CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number,
+                        const std::string& description) {
+  constexpr bool whole = std::is_integral_v<Number>;
+  return command
+      .add_option_function<std::string>(
+          name,
+          [name, &number](const std::string& text) {
+            Number parsed{};
+            bool good = parse_number(text, parsed);
+            if constexpr (!whole) good = good && std::isfinite(parsed);
+            if (!good) {
+              throw CLI::ValidationError(
+                  name, "'" + text + "' is not " +
+                            (whole ? "a whole number from 0 to " +
+                                         std::to_string(std::numeric_limits<Number>::max())
+                                   : std::string("a number")));
+            }
+            number = parsed;
+          },
+          description)
+      ->type_name(whole ? "NUMBER" : "DECIMAL")
+      ->default_str(fmt::format("{}", number));
+}
+
+// An option of one size (core/base/size_text.h). `size` outlives `command`.
+inline CLI::Option* add_size(CLI::App& command, const std::string& name, Bytes& size,
+                             const std::string& description) {
+  return command
+      .add_option_function<std::string>(
+          name,
+          [name, &size](const std::string& text) {
+            const Result<Bytes> parsed = parse_size(text);
+            if (!parsed) throw CLI::ValidationError(name, parsed.error().facts().detail);
+            size = *parsed;
+          },
+          description)
+      ->type_name("SIZE")
+      ->default_str(size_text(size));
+}
+
+}  // namespace larder::terminal
