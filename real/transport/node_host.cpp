@@ -1,10 +1,7 @@
 #include "real/transport/node_host.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 
 #include "core/base/assert.h"
@@ -12,34 +9,6 @@
 #include "core/protocol/owned_request.h"
 
 namespace larder::real {
-
-// Anonymous memory, populated, so that a full machine is an error now and no SIGBUS later.
-struct NodeHost::Mapping {
-  std::span<std::byte> bytes;
-
-  static Result<std::unique_ptr<Mapping>> make(Bytes size) {
-    void* at =
-        ::mmap(nullptr, size.value, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return refused(size);
-    auto mapping = std::make_unique<Mapping>();
-    mapping->bytes = {static_cast<std::byte*>(at), size.value};
-    if (::madvise(at, size.value, MADV_POPULATE_WRITE) != 0 && errno != EINVAL) {
-      return refused(size);  // EINVAL: a kernel before 5.14, which populates page by page
-    }
-    return mapping;
-  }
-
-  static std::unexpected<Error> refused(Bytes size) {
-    return std::unexpected(
-        Error(ErrorCode::no_available_handle,
-              std::string("this machine has no memory for the segment: ") + std::strerror(errno))
-            .with_size(size));
-  }
-
-  ~Mapping() {
-    if (!bytes.empty()) ::munmap(bytes.data(), bytes.size());
-  }
-};
 
 NodeHost::NodeHost(Loop& loop, NodeConfig config, IncarnationId incarnation, NodeHostUser& user)
     : loop_(loop),
@@ -51,18 +20,18 @@ NodeHost::NodeHost(Loop& loop, NodeConfig config, IncarnationId incarnation, Nod
 
 NodeHost::~NodeHost() { *alive_ = false; }
 
-Status NodeHost::add_segment(const NodeSegment& segment) {
-  LARDER_TRY(auto mapping, Mapping::make(segment.size));
+Status NodeHost::add_segment(const NodeSegment& segment, MappedMemory memory) {
+  LARDER_ASSERT(memory.bytes().size() == segment.size.value);
   return use([&](Node& node, Time now, NodeEffects& effects) -> Status {
     LARDER_CHECK(node.add_segment(now, segment, effects));
-    mappings_.emplace(segment.id, std::move(mapping));
+    mappings_.emplace(segment.id, std::move(memory));
     return {};
   });
 }
 
 std::span<std::byte> NodeHost::find_memory(SegmentId segment) {
   const auto found = mappings_.find(segment);
-  return found == mappings_.end() ? std::span<std::byte>() : found->second->bytes;
+  return found == mappings_.end() ? std::span<std::byte>() : found->second.bytes();
 }
 
 std::span<std::byte> NodeHost::memory(SegmentId segment) {

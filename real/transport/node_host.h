@@ -9,6 +9,7 @@
 
 #include "core/node/node.h"
 #include "real/rpc/loop.h"
+#include "real/system/mapped_memory.h"
 
 namespace larder::real {
 
@@ -44,9 +45,8 @@ class NodeHost final : SegmentMemory {
   NodeHost(const NodeHost&) = delete;
   NodeHost& operator=(const NodeHost&) = delete;
 
-  // Maps and populates the memory, then offers it. Errors: no_available_handle (the machine has not
-  // that much), and those of Node::add_segment. Slow: some 0.3 s for each GiB.
-  Status add_segment(const NodeSegment& segment);
+  // Offers `memory`, of the segment's size. Errors: those of Node::add_segment.
+  Status add_segment(const NodeSegment& segment, MappedMemory memory);
 
   // call(Node&, Time now, NodeEffects&), with the node for itself. What it asks for is done after.
   template <class Call>
@@ -69,7 +69,6 @@ class NodeHost final : SegmentMemory {
   IncarnationId incarnation() const { return incarnation_; }
 
  private:
-  struct Mapping;
   class Verifier;
 
   void write_footer(ReplicaLocation at, const FooterBytes& footer) override;
@@ -82,7 +81,7 @@ class NodeHost final : SegmentMemory {
   NodeHostUser& user_;
   const IncarnationId incarnation_;
   std::mutex mutex_;
-  std::map<SegmentId, std::unique_ptr<Mapping>> mappings_;
+  std::map<SegmentId, MappedMemory> mappings_;
   Node node_;
   NodeEffects effects_;
   std::vector<TransferEnder*> enders_;  // only on the loop

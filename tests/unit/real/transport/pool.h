@@ -27,7 +27,8 @@ struct TestNode final : NodeHostUser, Doors {
   TestNode(Loop& l, Bytes memory) : loop(l) {
     NodeConfig config{.name = "node"};
     host = std::make_unique<NodeHost>(loop, config, IncarnationId{1, 1}, *this);
-    EXPECT_TRUE(host->add_segment({.id = {2, 2}, .name = "m", .size = memory}));
+    EXPECT_TRUE(host->add_segment({.id = {2, 2}, .name = "m", .size = memory},
+                                  MappedMemory::make(memory, {}).value()));
     server = std::make_unique<TcpServer>(loop, *host, TcpServerConfig{});
     listener = std::move(*Listener::make(loop, {.endpoint = {"127.0.0.1", 0}}, *this));
     segment = {.id = {2, 2},
