@@ -1,0 +1,61 @@
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "real/cli/commands.h"
+
+namespace larder::real {
+namespace {
+
+constexpr int could_not_be_done = 1;
+constexpr int wrong_usage = 2;
+constexpr int superseded = 3;
+
+int exit_code(const Status& outcome) {
+  if (outcome) return 0;
+  const Error& error = outcome.error();
+  std::cerr << "larder: " << error.message() << '\n';
+  switch (error.code()) {
+    case ErrorCode::invalid_params:
+    case ErrorCode::invalid_key:
+      return wrong_usage;
+    case ErrorCode::epoch_superseded:
+      return superseded;
+    default:
+      return could_not_be_done;
+  }
+}
+
+}  // namespace
+
+int run_command_line(int argc, const char* const* argv) {
+  CLI::App app(
+      "Larder: a shared pool for the KV cache of LLM inference.\n"
+      "Start a pool on this machine, put something in and take it out again:\n"
+      "  larder up &\n"
+      "  echo hello | larder put greeting\n"
+      "  larder get greeting\n"
+      "Each command has a --help with an example.",
+      "larder");
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 done, 1 it could not be done, 2 wrong usage, 3 a newer master leads.");
+  Status outcome;
+  add_servers(app, outcome);
+  add_put(app, outcome);
+  add_get(app, outcome);
+  add_exists(app, outcome);
+  add_rm(app, outcome);
+  add_status(app, outcome);
+  add_replay(app, outcome);
+  try {
+    app.parse(argc, argv);
+    return exit_code(outcome);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : wrong_usage;  // 0: it was --help
+  } catch (const std::exception& error) {
+    std::cerr << "larder: " << error.what() << '\n';
+    return could_not_be_done;
+  }
+}
+
+}  // namespace larder::real

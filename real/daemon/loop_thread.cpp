@@ -1,0 +1,26 @@
+#include "real/daemon/loop_thread.h"
+
+#include <pthread.h>
+
+#include <exception>
+
+namespace larder::real {
+
+void LoopThread::start(const char* name, StopSignals& stop) {
+  thread_ = std::thread([this, name, &stop] {
+    ::pthread_setname_np(::pthread_self(), name);
+    try {
+      loop_.run();
+    } catch (const std::exception& problem) {
+      stop.fail(Error(ErrorCode::internal_error, problem.what()));
+    }
+  });
+}
+
+void LoopThread::stop() {
+  if (!thread_.joinable()) return;
+  loop_.stop();
+  thread_.join();
+}
+
+}  // namespace larder::real

@@ -1,0 +1,3 @@
+#include "real/cli/commands.h"
+
+int main(int argc, char** argv) { return larder::real::run_command_line(argc, argv); }
