@@ -63,6 +63,20 @@ function(larder_test folder)
   endif()
 endfunction()
 
+# larder_process_test(FILE): tests/integration/FILE, Python's unittest over real processes of larder.
+# Label: integration.
+function(larder_process_test file)
+  if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/integration/${file} OR NOT TARGET larder)
+    return()
+  endif()
+  string(REGEX REPLACE "^test_(.*)\\.py$" "integration/\\1" name ${file})
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B tests/integration/${file}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS integration TIMEOUT 900
+    ENVIRONMENT "LARDER=$<TARGET_FILE:larder>")
+  add_dependencies(all_tests larder)
+endfunction()
+
 # larder_bench(GROUP FILE DEPENDS ...): the Google Benchmark program tests/bench/FILE, one of those that
 # `./dev bench GROUP` runs. Only release builds it. tests/bench/report.h says how it reports.
 function(larder_bench group file)

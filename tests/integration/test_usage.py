@@ -1,0 +1,199 @@
+"""What people meet first: help, wrong usage, a master that is not there, ports that are taken."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from pool import LARDER, PoolTest, wait_until
+
+COMMANDS = ("up", "master", "node", "put", "get", "exists", "rm", "status", "replay")
+
+
+def larder(*arguments, environment=None):
+    return subprocess.run(
+        [LARDER, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+class Usage(unittest.TestCase):
+    def test_help_teaches_with_an_example(self):
+        result = larder("--help")
+        self.assertEqual(result.returncode, 0)
+        for command in COMMANDS:
+            self.assertIn(command, result.stdout)
+            of_command = larder(command, "--help")
+            self.assertEqual(of_command.returncode, 0)
+            self.assertRegex(of_command.stdout, f"Examples?: *larder {command}|larder {command}")
+            self.assertIn("--json", of_command.stdout)
+
+    def test_wrong_usage_ends_with_2_and_says_why(self):
+        for arguments in (
+            (),
+            ("frobnicate",),
+            ("put",),
+            ("put", "k", "file", "more"),
+            ("get", "k", "--frobnicate"),
+            ("get", "k", "--json"),
+            ("exists",),
+            ("rm",),
+            ("status", "extra"),
+            ("status", "--timeout", "soon"),
+            ("status", "--timeout", "-1"),
+            ("status", "--master", "nowhere:port"),
+            ("status", "--master", "127.0.0.1:70000"),
+            ("status", "--master", ""),
+            ("status", "--tenant", ""),
+            ("put", "k", "--replicas", "-1"),
+            ("up", "--memory", "'4GiB'"),
+            ("up", "--memory", "-4GiB"),
+            ("up", "--memory", "99999999999999999999"),
+            ("up", "--memory", "4 parsecs"),
+            ("up", "--policy", "random"),
+            ("up", "--listen", "0.0.0.0:0"),
+            ("up", "--high-watermark", "0.5", "--low-watermark", "0.9", "--listen", "127.0.0.1:0"),
+            ("up", "--high-watermark", "nan", "--listen", "127.0.0.1:0"),
+            ("master", "--listen", "0.0.0.0:0"),
+            ("master", "--seed", "-1"),
+            ("node", "--listen", "0.0.0.0:0"),
+            ("node", "--listen", "0.0.0.0:0", "--insecure"),
+            ("node", "--master", "192.0.2.1:7700"),
+            ("node", "--log-level", "loud"),
+            ("replay",),
+            ("replay", "/dev/null", "--page-bytes", "0"),
+            ("replay", "/dev/null", "--seconds", "-1"),
+        ):
+            with self.subTest(arguments):
+                result = larder(*arguments)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertTrue(result.stderr.strip())
+                self.assertEqual(result.stdout, "")
+
+    def test_a_bad_environment_is_refused_like_a_bad_flag(self):
+        result = larder("status", environment={"LARDER_MASTER": "http://x/"})
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("http://x/", result.stderr)
+
+    def test_a_master_that_is_not_there_is_an_error_with_its_endpoint(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))  # nobody listens
+            endpoint = "127.0.0.1:%d" % unused.getsockname()[1]
+            for arguments in (("status",), ("get", "k"), ("exists", "k"), ("rm", "k")):
+                begin = time.monotonic()
+                result = larder(*arguments, "--master", endpoint, "--timeout", "0.5")
+                self.assertEqual(result.returncode, 1)
+                self.assertIn("RPC_FAIL", result.stderr)
+                self.assertIn(endpoint, result.stderr)
+                self.assertLess(time.monotonic() - begin, 10)
+
+    def test_what_is_no_master_is_an_error(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            endpoint = "127.0.0.1:%d" % silent.getsockname()[1]
+            result = larder("status", "--master", endpoint, "--timeout", "0.5")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(endpoint, result.stderr)
+
+
+class Servers(PoolTest):
+    def test_a_server_prints_its_endpoint_and_nothing_else(self):
+        process = subprocess.Popen(
+            [LARDER, "up", "--listen", "127.0.0.1:0", "--memory", "4MiB"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.addCleanup(self._destroy, process)
+        self.master = process.stdout.readline().strip()
+        self.assertRegex(self.master, r"^127\.0\.0\.1:\d+$")
+        self.check_serves()
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=30)[0], "")
+        self.assertEqual(process.returncode, 0)
+
+    def test_a_busy_port_is_an_error_that_says_what_to_do(self):
+        self.start_master()
+        for command in ("up", "master"):
+            self.assertIn("--listen 127.0.0.1:0", self.fail_to(1, command, "--listen", self.master))
+        self.assertIn(
+            "127.0.0.1:0", self.fail_to(1, "node", "--listen", self.master, "--memory", "4MiB")
+        )
+
+    def test_the_environment_names_the_master(self):
+        self.start_up(memory="4MiB")
+        result = larder("status", "--json", environment={"LARDER_MASTER": self.master})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["master"], self.master)
+
+    def test_sizes_are_rounded_down_and_that_is_said(self):
+        server = self.start_up(memory="5000001")
+        self.assertEqual(self.status()["capacity"], 5000001 // 4096 * 4096)
+        self.assertIn("rounded down", server.log_text())
+
+    def test_a_node_of_no_memory_contributes_nothing(self):
+        server = self.start_up(memory="0")
+        self.assertEqual(self.status()["capacity"], 0)
+        self.assertIn("contributes no memory", server.log_text())
+        self.assertIn("NO_AVAILABLE_HANDLE", self.fail_to(1, "put", "k", value=b"x"))
+
+    def test_more_memory_than_there_is_is_an_error(self):
+        message = self.fail_to(1, "up", "--listen", "127.0.0.1:0", "--memory", "900TiB")
+        self.assertIn("900.00 TiB", message)
+        self.assertIn("available", message)
+
+    def test_two_nodes_of_one_name_the_second_is_told(self):
+        self.start_master()
+        self.start_node("same")
+        second = self.start("node", "--master", self.master, "--name", "same", "--memory", "4MiB")
+        wait_until(lambda: "another name" in second.log_text(), "the second is told")
+        self.assertEqual(len(self.status()["nodes"]), 1)
+
+    def test_status_is_readable(self):
+        self.start_up(memory="4MiB")
+        self.put("k", b"v")
+        text = self.do("status").decode()
+        for word in ("capacity", "used", "quarantine", "objects", "evicted", "refused", "shown"):
+            self.assertIn(word, text)
+
+
+class StateDirectory(PoolTest):
+    def test_an_epoch_grows_over_restarts_and_values_survive_the_master(self):
+        state = self.path("state")
+        first = self.start_master("--state-dir", state)
+        self.start_node("n")
+        self.put("k", b"v")
+        before = self.status()["epoch"]
+        self.assertEqual(first.end(signal.SIGKILL), -signal.SIGKILL)
+        self.start("master", "--listen", self.master, "--state-dir", state).wait_ready()
+        wait_until(lambda: self.run_command("get", "k").stdout == b"v", "the value is back")
+        self.assertGreater(self.status()["epoch"], before)
+
+    def test_one_master_at_a_time_holds_it(self):
+        self.start_master("--state-dir", self.path("state"))
+        message = self.fail_to(
+            1, "master", "--listen", "127.0.0.1:0", "--state-dir", self.path("state")
+        )
+        self.assertIn("in use by another master", message)
+
+    def test_a_foreign_file_in_it_is_named(self):
+        os.mkdir(self.path("state"))
+        with open(self.path("state/state"), "w") as file:
+            file.write("something else\n")
+        message = self.fail_to(
+            1, "master", "--listen", "127.0.0.1:0", "--state-dir", self.path("state")
+        )
+        self.assertIn(self.path("state/state"), message)
+
+    def test_without_one_it_is_said_that_removals_may_return(self):
+        self.assertIn("may return after a restart", self.start_master().log_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
