@@ -70,4 +70,5 @@ larder_process_test(test_replay.py)
 
 larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)
+larder_bench(master master_bench.cpp  DEPENDS core/master)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)

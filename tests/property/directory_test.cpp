@@ -2,6 +2,7 @@
 // ordinary maps.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <source_location>
 #include <sstream>
 #include <stdexcept>
@@ -26,6 +27,8 @@ namespace {
 
 class Directory : public ::testing::Test {
  protected:
+  // RC_PARAMS asks for more, or for one seed.
+  static void SetUpTestSuite() { setenv("RC_PARAMS", "max_success=1000", 0); }
   using Weights = std::initializer_list<std::pair<std::size_t, Kind>>;
   void holds(Weights weights) {
     const auto before = set_assertion_handler(throw_assertion);
@@ -81,6 +84,27 @@ TEST_F(Directory, IsThatOfOrdinaryMapsUnderDelayLossAndRestarts) {
   EXPECT_GT(seen.removed, 100);
   EXPECT_GT(seen.restored, 20);
   EXPECT_GT(seen.lost_nodes, 20);
+}
+
+TEST_F(Directory, IsThatOfOrdinaryMapsThroughOneRecoveryAfterTheOther) {
+  holds({{20, Kind::deliver},
+         {4, Kind::deliver_late},
+         {1, Kind::drop},
+         {1, Kind::duplicate},
+         {1, Kind::calm},
+         {6, Kind::store},
+         {4, Kind::start},
+         {6, Kind::fill},
+         {12, Kind::end},
+         {4, Kind::revoke},
+         {4, Kind::remove},
+         {10, Kind::get},
+         {2, Kind::pass},
+         {3, Kind::connect},
+         {2, Kind::restart_node},
+         {6, Kind::restart_master}});
+  EXPECT_GT(seen.listed, 300);
+  EXPECT_GT(seen.restored, 100);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -79,8 +80,26 @@ class Reference {
       return name.put_id.epoch < to && !held.contains(name);
     });
   }
+  // Recovery: of two versions that a master knows from its nodes the higher put id wins.
+  void new_master() {
+    found_.clear();
+    asked_.clear();
+    beaten_.clear();
+  }
+  void found(std::string_view key, PutId id) {
+    if (asked_.contains(id)) return;
+    std::set<PutId>& versions = found_[std::string(key)];
+    versions.insert(id);
+    beaten_.insert(versions.begin(), std::prev(versions.end()));
+  }
+  // It was asked to be retired, for whatever reason.
+  void asked(PutId id) {
+    asked_.insert(id);
+    for (auto& [key, versions] : found_) versions.erase(id);
+  }
   void lost(SegmentId segment) {
     lost_.insert(segment);
+    found_.clear();  // what was there may have been the highest
     occupied_.erase(segment);
   }
 
@@ -91,6 +110,7 @@ class Reference {
     RC_ASSERT(put.key == key);
     RC_ASSERT(!put.dead);  // no acknowledged removal, upsert or revocation is undone
     RC_ASSERT(put.end_asked || list.put_id.epoch < epoch);
+    RC_ASSERT(!beaten_.contains(list.put_id));
     RC_ASSERT(!list.replicas.empty());
     for (const ReplicaLocation& at : list.replicas) {
       RC_ASSERT(sealed_.contains(ExtentName{list.put_id, at}));
@@ -113,6 +133,10 @@ class Reference {
   std::set<ExtentName> sealed_;
   std::map<SegmentId, std::map<Bytes, Place>> occupied_;
   std::set<SegmentId> lost_;
+  // Of the present master.
+  std::map<std::string, std::set<PutId>> found_;
+  std::set<PutId> asked_;
+  std::set<PutId> beaten_;
 };
 
 }  // namespace larder::property

@@ -28,6 +28,7 @@ World::World(Seen& seen) : seen_(seen), effects_(*this) {
 void World::make_master() {
   ++epoch_;
   asked_.clear();
+  reference_.new_master();
   master_ =
       std::move(Master::make(now_, config_, {.epoch = {epoch_}, .instance = {epoch_, 1}}, disk_))
           .value();
@@ -286,8 +287,11 @@ void World::apply(const ToMaster& message) {
     }
   } else if (const auto* end = std::get_if<PutEnd>(&request.body)) {
     for (const PutEnd::Item& item : end->items) reference_.end_asked(item.put_id);
+  } else if (const auto* report = std::get_if<ReportInventory>(&request.body)) {
+    if (master_->status(now_).recovering) taking_ = report;
   }
   master_->apply(now_, ticket, request, effects_);
+  taking_ = nullptr;
   carry_out();
 }
 
@@ -347,6 +351,13 @@ void World::answer(Ticket ticket, std::uint32_t index, const Answer& given) {
   RC_ASSERT(found != asked_.end());
   const Asked& asked = found->second;
   if (!asked.from) return answered_client(asked.request->get(), index, given);
+  if (given && taking_ != nullptr) {
+    for (const auto& item : taking_->items) {
+      if (!item.retiring && item.extent.put_id.epoch.value < epoch_) {
+        reference_.found(item.record.key, item.extent.put_id);
+      }
+    }
+  }
   messages_.push_back(Reply{.to = *asked.from, .ticket = asked.ticket, .answer = given});
 }
 
@@ -366,7 +377,12 @@ void World::carry_out() {
       disk_.recovered_epoch = ended->epoch;
     }
   }
-  for (Command& command : effects_.commands) messages_.push_back(ToNode{std::move(command)});
+  for (Command& command : effects_.commands) {
+    if (const auto* retire = std::get_if<RetireExtents>(&command.body)) {
+      for (const ExtentName& name : retire->extents) reference_.asked(name.put_id);
+    }
+    messages_.push_back(ToNode{std::move(command)});
+  }
   effects_.clear();
 }
 

@@ -163,7 +163,8 @@ class World final : AnswerSink {
   std::map<Ticket, Asked> asked_;
   // What a removal ends: (epoch, number of the call, index) -> the puts when it was first asked.
   std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>, std::set<PutId>> removals_;
-  bool reads_ = false;  // the next list is read from its node
+  const ReportInventory* taking_ = nullptr;  // by a master in recovery
+  bool reads_ = false;                       // the next list is read from its node
 };
 
 }  // namespace larder::property
