@@ -36,7 +36,8 @@ Result<Bytes> parse_size(std::string_view text) {
   if (text.empty()) return refused(text, "it is empty");
   if (digits == 0) return refused(text, "it must begin with a digit");
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + digits, number);
+  const std::string_view whole = text.substr(0, digits);
+  const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), number);
   if (error != std::errc()) return refused(text, "it does not fit into 64 bits");
   std::string_view unit = text.substr(digits);
   if (unit.starts_with('.')) return refused(text, "fractions are not taken, use a smaller unit");
