@@ -72,3 +72,5 @@ larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)
 larder_bench(master master_bench.cpp  DEPENDS core/master)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
+
+larder_fuzz(messages_fuzz.cpp  DEPENDS proto)
