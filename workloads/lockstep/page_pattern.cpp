@@ -1,7 +1,5 @@
 #include "workloads/lockstep/page_pattern.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -14,30 +12,33 @@ std::uint64_t word(BlockId block, std::size_t index) {
   return z ^ (z >> 31);
 }
 
-// Calls piece(at, bytes of the word, how many) over the whole page until it returns false.
-template <class Piece>
-bool for_each_word(BlockId block, std::size_t size, Piece piece) {
-  for (std::size_t at = 0, index = 0; at < size; at += sizeof(std::uint64_t), ++index) {
-    const std::uint64_t value = word(block, index);
-    if (!piece(at, &value, std::min(sizeof value, size - at))) return false;
-  }
-  return true;
-}
+constexpr std::size_t word_bytes = sizeof(std::uint64_t);
 
 }  // namespace
 
+// Whole words by themselves, since a copy of a length that is known at compile time is one store.
+
 void fill_page(BlockId block, std::span<std::byte> page) {
-  for_each_word(block, page.size(), [&](std::size_t at, const void* bytes, std::size_t count) {
-    std::memcpy(page.data() + at, bytes, count);
-    return true;
-  });
+  const std::size_t words = page.size() / word_bytes;
+  for (std::size_t i = 0; i < words; ++i) {
+    const std::uint64_t value = word(block, i);
+    std::memcpy(page.data() + i * word_bytes, &value, word_bytes);
+  }
+  const std::uint64_t last = word(block, words);
+  std::memcpy(page.data() + words * word_bytes, &last, page.size() % word_bytes);
 }
 
 bool is_page(BlockId block, std::span<const std::byte> page) {
-  return for_each_word(block, page.size(),
-                       [&](std::size_t at, const void* bytes, std::size_t count) {
-                         return std::memcmp(page.data() + at, bytes, count) == 0;
-                       });
+  const std::size_t words = page.size() / word_bytes;
+  std::uint64_t difference = 0;
+  for (std::size_t i = 0; i < words; ++i) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, page.data() + i * word_bytes, word_bytes);
+    difference |= value ^ word(block, i);
+  }
+  const std::uint64_t last = word(block, words);
+  return difference == 0 &&
+         std::memcmp(page.data() + words * word_bytes, &last, page.size() % word_bytes) == 0;
 }
 
 }  // namespace larder::workloads
