@@ -32,7 +32,8 @@ larder_library(sim/cluster    DEPENDS sim/fabric core/master core/node core/clie
 larder_library(sim/explore    DEPENDS sim/cluster)
 larder_library(sim/cache      DEPENDS core/eviction workloads)
 larder_library(sim/replay     DEPENDS sim/cluster workloads/lockstep)
-larder_library(sim/cli        DEPENDS sim/cache sim/explore CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/report     DEPENDS workloads/lockstep terminal fmt::fmt)
+larder_library(sim/cli        DEPENDS sim/cache sim/explore sim/replay sim/report terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/support  DEPENDS GTest::gtest)  # what tests of several folders need
@@ -60,6 +61,7 @@ larder_test(unit/sim/cluster    DEPENDS sim/cluster LABELS quick threaded)
 larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
 larder_test(unit/sim/replay     DEPENDS sim/replay tests/support LABELS quick)
+larder_test(unit/sim/report     DEPENDS sim/report tests/support LABELS quick)
 larder_test(unit/sim/cli        DEPENDS sim/cli tests/support LABELS quick)
 
 larder_process_test(test_values.py)
@@ -67,6 +69,7 @@ larder_process_test(test_usage.py)
 larder_process_test(test_wire.py)
 larder_process_test(test_faults.py)
 larder_process_test(test_replay.py)
+larder_process_test(test_demo.py)
 
 larder_bench(core space_bench.cpp  DEPENDS core/space core/protocol)
 larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)

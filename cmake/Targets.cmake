@@ -63,7 +63,7 @@ function(larder_test folder)
   endif()
 endfunction()
 
-# larder_process_test(FILE): tests/integration/FILE, Python's unittest over real processes of larder.
+# larder_process_test(FILE): tests/integration/FILE, Python's unittest over real processes.
 # Label: integration.
 function(larder_process_test file)
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/integration/${file} OR NOT TARGET larder)
@@ -74,7 +74,7 @@ function(larder_process_test file)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS integration TIMEOUT 900
     ENVIRONMENT "LARDER=$<TARGET_FILE:larder>")
-  add_dependencies(all_tests larder)
+  add_dependencies(all_tests larder larder-sim)
 endfunction()
 
 # larder_bench(GROUP FILE DEPENDS ...): the Google Benchmark program tests/bench/FILE, one of those that

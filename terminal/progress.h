@@ -22,6 +22,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
+  bool visible() const { return look_.enabled; }
   // `share` in [0, 1], nothing where the end is not known; `note` stands behind the bar.
   void show(std::optional<double> share, std::string_view note);
 

@@ -30,9 +30,13 @@ int run_command_line(int argc, const char* const* argv) {
   add_trace(app, outcome);
   add_hit_rate(app, outcome);
   add_explore(app, outcome);
+  add_replay(app, outcome);
+  add_compare(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();  // of a command that has said why
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : wrong_usage;  // 0: it was --help
   } catch (const std::exception& error) {

@@ -18,5 +18,7 @@ int run_command_line(int argc, const char* const* argv);
 void add_trace(CLI::App& app, Status& outcome);
 void add_hit_rate(CLI::App& app, Status& outcome);
 void add_explore(CLI::App& app, Status& outcome);
+void add_replay(CLI::App& app, Status& outcome);
+void add_compare(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

@@ -42,7 +42,7 @@ const std::string two_lines =
 
 TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
   for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"trace", "stats"}, {"trace", "generate"}, {"hit-rate"}}) {
+           {"trace", "stats"}, {"trace", "generate"}, {"hit-rate"}, {"replay"}, {"compare"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const Ran ran = run(arguments);
@@ -173,6 +173,93 @@ TEST(HitRate, AsJsonIsAnArrayInTheOrderAsked) {
     {"policy": "lru", "blocks": 0, "accesses": 4, "hits": 0, "hit_ratio": 0.0},
     {"policy": "fifo", "blocks": "inf", "accesses": 4, "hits": 1, "hit_ratio": 0.25},
     {"policy": "fifo", "blocks": 0, "accesses": 4, "hits": 0, "hit_ratio": 0.0}])"));
+}
+
+TEST(Replay, PrintsItsNumbersAndKeepsThemWithPoints) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines);
+  const std::string out = directory.path() / "out";
+  const Ran ran = run({"replay", trace, "--nodes", "1", "--memory", "1MiB", "--page-bytes", "4 KiB",
+                       "--out", out, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json printed = json::parse(ran.out);
+  EXPECT_EQ(printed.at("world"), "sim");
+  EXPECT_EQ(printed.at("trace"), "t.jsonl");
+  EXPECT_EQ(printed.at("requests"), 2);
+  EXPECT_EQ(printed.at("pages"), 4);
+  EXPECT_EQ(printed.at("page_hits"), 1);
+  EXPECT_EQ(printed.at("puts"), 3);
+  EXPECT_EQ(printed.at("bytes_read"), 4096);
+  EXPECT_EQ(printed.at("bytes_written"), 3 * 4096);
+  EXPECT_EQ(printed.at("state_hash").get<std::string>().size(), 16u);
+  EXPECT_GT(printed.at("virtual_s"), 0);
+  EXPECT_FALSE(printed.contains("series"));
+  std::ifstream file(out + "/sim.json");
+  EXPECT_EQ(json::parse(file).at("series").size(), 2u);
+}
+
+TEST(Replay, ABrokenTraceIsExitCode1WithTheLine) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines + "{\"timestamp\": 2");
+  const Ran ran = run({"replay", trace});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("line 3"), std::string::npos) << ran.err;
+}
+
+TEST(Replay, WrongUsageIsExitCode2AndNamesTheFlag) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines);
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--nodes", "0"},
+                                             {"--nodes", "-1"},
+                                             {"--memory", "1 EUR"},
+                                             {"--memory", "1KiB"},
+                                             {"--page-bytes", "0"},
+                                             {"--policy", "random"},
+                                             {"--verify", "perhaps"}}) {
+    std::vector<std::string> arguments{"replay", trace};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Ran ran = run(arguments);
+    EXPECT_EQ(ran.code, 2) << flags[0] << ' ' << flags[1];
+    EXPECT_NE((ran.err + ran.out).find(flags[0]), std::string::npos) << ran.err;
+  }
+}
+
+TEST(Compare, SaysThatTwoRunsAgreeOrWhereTheyPart) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", two_lines);
+  const std::string a = directory.path() / "a";
+  const std::string b = directory.path() / "b";
+  const std::string html = directory.path() / "report.html";
+  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--out", a}).code, 0);
+  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--out", b}).code, 0);
+  const Ran same = run({"compare", a, b + "/sim.json", "--html", html});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("decisions of 2 requests are the same"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::file_size(html) > 1000);
+
+  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--requests-max", "1", "--out", b}).code,
+            0);
+  const Ran different = run({"compare", a, b, "--json"});
+  EXPECT_EQ(different.code, 1);
+  EXPECT_NE(different.err.find("2 of simulated 1, 1 of simulated 2"), std::string::npos);
+  EXPECT_FALSE(json::parse(different.out).at("agree"));
+}
+
+TEST(Compare, WhatCannotBeReadIsNamed) {
+  const TemporaryDirectory directory;
+  const std::string broken = directory.file("sim.json", "{");
+  const std::string none = directory.path() / "none";
+  Ran ran = run({"compare", broken, broken});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find(broken), std::string::npos) << ran.err;
+  ran = run({"compare", none, none});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find(none), std::string::npos) << ran.err;
+  directory.file("real.json", "{");
+  ran = run({"compare", directory.path(), broken});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("name one of the files"), std::string::npos) << ran.err;
 }
 
 TEST(HitRate, OfNoAccessesIsNoData) {
