@@ -10,13 +10,16 @@
 #include <string>
 
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
-#include "sim/cli/parse.h"
+#include "terminal/arguments.h"
+#include "terminal/output.h"
 
 namespace larder::sim {
 namespace {
 
 using nlohmann::ordered_json;
+using terminal::add_number;
+using terminal::print;
+using terminal::with_thousands;
 
 struct ExploreArguments {
   ExploreConfig config;

@@ -10,14 +10,19 @@
 
 #include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
-#include "sim/cli/parse.h"
+#include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
+#include "terminal/arguments.h"
+#include "terminal/output.h"
 
 namespace larder::sim {
 namespace {
 
 using nlohmann::ordered_json;
+using terminal::as_percent;
+using terminal::parse_number;
+using terminal::print;
+using terminal::with_thousands;
 
 constexpr std::string_view infinite = "inf";
 

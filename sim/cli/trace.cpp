@@ -8,9 +8,10 @@
 #include <string_view>
 
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
-#include "sim/cli/parse.h"
+#include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
+#include "terminal/arguments.h"
+#include "terminal/output.h"
 #include "workloads/generate.h"
 #include "workloads/mooncake.h"
 #include "workloads/output_file.h"
@@ -20,6 +21,11 @@ namespace larder::sim {
 namespace {
 
 using nlohmann::ordered_json;
+using terminal::add_number;
+using terminal::as_percent;
+using terminal::parse_number;
+using terminal::print;
+using terminal::with_thousands;
 using namespace workloads;
 
 double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sim/cli/parse.h"
+#include "terminal/arguments.h"
 
 namespace larder::sim {
 
@@ -21,8 +21,8 @@ void add_trace_arguments(CLI::App& command, TraceArguments& arguments) {
       .add_option("--format", arguments.format,
                   "mooncake or agentic; without it, the content of the file decides")
       ->check(CLI::IsMember({"mooncake", "agentic"}));
-  add_number(command, "--block-size", arguments.block_tokens,
-             "Tokens in a block of a Mooncake trace, which does not say it itself");
+  terminal::add_number(command, "--block-size", arguments.block_tokens,
+                       "Tokens in a block of a Mooncake trace, which does not say it itself");
 }
 
 }  // namespace larder::sim
