@@ -280,6 +280,12 @@ void World::apply(const ToMaster& message) {
   const Ticket ticket = ++tickets_;
   asked_[ticket] = {message.request, message.from, message.ticket};
   const Request& request = message.request->get();
+  if (!message.from && request.header.number != 0) {
+    for (auto& [earlier, one] : asked_) {
+      const bool same = one.request->get().header.number == request.header.number;
+      one.excused |= same && !one.from && earlier < ticket;
+    }
+  }
   if (const auto* remove = std::get_if<Remove>(&request.body)) {
     for (std::uint32_t i = 0; i < remove->items.size(); ++i) {
       removals_.try_emplace({epoch_, request.header.number, i},
@@ -349,7 +355,13 @@ void World::take(const ReadEnd& message) {
 void World::answer(Ticket ticket, std::uint32_t index, const Answer& given) {
   const auto found = asked_.find(ticket);
   RC_ASSERT(found != asked_.end());
-  const Asked& asked = found->second;
+  Asked& asked = found->second;
+  RC_ASSERT(!asked.excused);
+  ++asked.answers;
+  if (given && std::holds_alternative<SessionOpened>(*given)) {
+    if (std::get<SessionOpened>(*given).resumed) return;
+    for (auto& [earlier, one] : asked_) one.excused |= !one.from && earlier < ticket;
+  }
   if (!asked.from) return answered_client(asked.request->get(), index, given);
   if (given && taking_ != nullptr) {
     for (const auto& item : taking_->items) {
@@ -438,6 +450,15 @@ void World::check() const {
   }
 }
 
+// Every item of every call that a living session still waits for.
+void World::check_answered() const {
+  for (const auto& [ticket, asked] : asked_) {
+    const Request& request = asked.request->get();
+    if (asked.excused || asked.from || request.header.number + 50 <= calls_) continue;
+    RC_ASSERT(asked.answers == answer_count(request.body));
+  }
+}
+
 void World::finish() {
   for (int i = 0; i < 140; ++i) {
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
@@ -473,6 +494,7 @@ void World::finish() {
   run({Kind::start, 0, 2});
   for (int i = 0; i < 3; ++i) deliver_all();
   RC_ASSERT(puts_.size() == puts + 1);
+  check_answered();
 }
 
 }  // namespace larder::property

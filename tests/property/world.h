@@ -113,6 +113,8 @@ class World final : AnswerSink {
     SharedRequest request;
     std::optional<NodeAddress> from;
     std::uint64_t ticket = 0;
+    std::size_t answers = 0;
+    bool excused = false;  // from its answers: repeated since, or its session was lost
   };
 
   void make_master();
@@ -143,6 +145,7 @@ class World final : AnswerSink {
   void carry_out(std::size_t node, NodeEffects& effects);
   NodeProcess* process(const NodeAddress& address);
   void check() const;
+  void check_answered() const;
 
   Seen& seen_;
   Reference reference_;
