@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "core/base/percent.h"
+
 namespace larder {
 namespace {
 
@@ -114,7 +116,7 @@ std::string Error::message() const {
   text += " (" + std::to_string(static_cast<std::int32_t>(code_)) + ")";
   const ErrorFacts& known = facts();
   if (!known.detail.empty()) text += ": " + known.detail;
-  if (!known.key.empty()) text += "; key '" + known.key + "'";
+  if (!known.key.empty()) text += "; key '" + percent_escaped(known.key) + "'";
   if (known.size.value != 0) text += "; " + std::to_string(known.size.value) + " bytes";
   if (!known.endpoint.empty()) text += "; at " + known.endpoint;
   if (known.elapsed.count() != 0) {

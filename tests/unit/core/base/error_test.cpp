@@ -32,6 +32,12 @@ TEST(Error, MessageHasNameNumberAndEveryFact) {
             "after 12 ms");
 }
 
+TEST(Error, MessageIsOneLineOfTextWhateverTheKey) {
+  const Error error =
+      Error(ErrorCode::object_not_found).with_key(std::string_view("a\0\n\x1b[31m\xff", 9));
+  EXPECT_EQ(error.message(), "OBJECT_NOT_FOUND (-704); key 'a%00%0A%1B[31m%FF'");
+}
+
 TEST(Error, WithoutFactsIsTwoWords) { EXPECT_LE(sizeof(Error), 2 * sizeof(void*)); }
 
 }  // namespace
