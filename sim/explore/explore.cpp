@@ -1,8 +1,10 @@
 #include "sim/explore/explore.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -73,26 +75,30 @@ SeedResult explore_seed(std::uint64_t seed, const ExploreConfig& config) {
 
 ExploreResult explore(const ExploreConfig& config, const std::function<void(std::uint64_t)>& done) {
   const ThrowingAssertions throwing;
-  std::vector<SeedResult> results(config.seeds);
   std::atomic<std::uint64_t> next = 0;
   std::mutex mutex;
   std::uint64_t finished = 0;
+  std::map<std::uint64_t, SeedResult> ahead;  // of seeds before which one is still under way
+  ExploreResult total;
+  Digest hashes;
   const auto work = [&] {
     for (std::uint64_t i = next++; i < config.seeds; i = next++) {
-      results[i] = explore_seed(config.first_seed + i, config);
+      SeedResult result = explore_seed(config.first_seed + i, config);
       const std::scoped_lock lock(mutex);
+      ahead.emplace(i, std::move(result));
+      while (!ahead.empty() && ahead.begin()->first == total.seeds) {
+        add(total, hashes, std::move(ahead.extract(ahead.begin()).mapped()));
+      }
       ++finished;
       if (done) done(finished);
     }
   };
   std::vector<std::jthread> threads;
-  for (std::uint32_t i = 1; i < config.threads; ++i) threads.emplace_back(work);
+  const std::uint64_t useful = std::min<std::uint64_t>(config.threads, config.seeds);
+  for (std::uint64_t i = 1; i < useful; ++i) threads.emplace_back(work);
   work();
   threads.clear();
 
-  ExploreResult total;
-  Digest hashes;
-  for (SeedResult& result : results) add(total, hashes, std::move(result));
   total.state_hash = hashes.value();
   return total;
 }

@@ -30,6 +30,12 @@ TEST(Explore, TheResultDoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(a.operations, b.operations);
 }
 
+TEST(Explore, StartsNoMoreThreadsThanThereAreSeeds) {
+  const ExploreConfig config{
+      .first_seed = 500, .seeds = 2, .threads = 1'000'000, .operations = 5};  // too many to start
+  EXPECT_EQ(explore(config).seeds, 2u);
+}
+
 TEST(Explore, AnotherSeedIsAnotherWorld) {
   EXPECT_NE(explore({.first_seed = 1, .seeds = 1}).state_hash,
             explore({.first_seed = 2, .seeds = 1}).state_hash);
