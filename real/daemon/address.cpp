@@ -53,6 +53,12 @@ Result<Endpoint> advertised(const Advertising& advertising) {
   const Endpoint& listening = advertising.listening;
   const Endpoint told{.host = advertising.host.empty() ? listening.host : advertising.host,
                       .port = listening.port};
+  if (!parse_endpoint(to_string(told), std::nullopt)) {
+    return failed(
+        ErrorCode::invalid_params,
+        fmt::format("--advertise takes a host name or an address, without a port, not '{}'",
+                    told.host));
+  }
   if (is_wildcard(told.host)) {
     return failed(ErrorCode::invalid_params,
                   fmt::format("{} stands for every address of this machine, but clients need one: "

@@ -2,11 +2,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 namespace larder::real {
 
-Epoch next_epoch(std::uint64_t wall_clock_ms, Epoch last, std::uint16_t random_bits) {
-  return {std::max(wall_clock_ms, (last.value >> 16) + 1) << 16 | random_bits};
+Result<Epoch> next_epoch(std::uint64_t wall_clock_ms, Epoch last, std::uint16_t random_bits) {
+  constexpr std::uint64_t clock_max = (std::uint64_t{1} << 48) - 1;
+  const std::uint64_t clock = std::max(wall_clock_ms, (last.value >> 16) + 1);
+  if (clock > clock_max) {
+    return failed(ErrorCode::invalid_params,
+                  "no epoch comes after " + std::to_string(last.value) +
+                      ", which --epoch-after or the state directory names");
+  }
+  return Epoch{clock << 16 | random_bits};
 }
 
 std::uint64_t wall_clock_ms() {

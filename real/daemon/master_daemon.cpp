@@ -85,9 +85,9 @@ Status MasterDaemon::start() {
     found = state_->state();
   }
   Random random = system_random();
-  const MasterIdentity identity{
-      .epoch = next_epoch(wall_clock_ms(), last, static_cast<std::uint16_t>(random.next())),
-      .instance = draw_id<InstanceId>(random)};
+  LARDER_TRY(const Epoch epoch,
+             next_epoch(wall_clock_ms(), last, static_cast<std::uint16_t>(random.next())));
+  const MasterIdentity identity{.epoch = epoch, .instance = draw_id<InstanceId>(random)};
   LARDER_TRY(master_, Master::make(loop_.now(), options_.config, identity, found));
   // The port first: a master that does not get it leaves nothing behind.
   LARDER_TRY(listener_, Listener::make(loop_, {.endpoint = options_.listen}, *this));

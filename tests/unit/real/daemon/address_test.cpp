@@ -37,6 +37,8 @@ TEST(Advertised, WhatNobodyElseCouldReachIsRefusedWithWhatToSet) {
   const Endpoint master{.host = "10.0.0.1", .port = 7700};
   for (const Advertising& bad :
        {Advertising{.listening = here, .host = "", .master = master},
+        Advertising{.listening = here, .host = "x:7000", .master = here},
+        Advertising{.listening = here, .host = "a b", .master = here},
         Advertising{.listening = {.host = "10.0.0.2", .port = 1}, .host = "::1", .master = master},
         Advertising{.listening = {.host = "::", .port = 1}, .host = "", .master = here}}) {
     const auto told = advertised(bad);
