@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "real/cli/commands.h"
+#include "terminal/command_line.h"
 
 namespace larder::real {
 namespace {
@@ -29,6 +30,7 @@ int exit_code(const Status& outcome) {
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
+  terminal::hold_standard_streams();
   CLI::App app(
       "Larder: a shared pool for the KV cache of LLM inference.\n"
       "Start a pool on this machine, put something in and take it out again:\n"
@@ -51,7 +53,7 @@ int run_command_line(int argc, const char* const* argv) {
     app.parse(argc, argv);
     return exit_code(outcome);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : wrong_usage;  // 0: it was --help
+    return terminal::report(app, error, wrong_usage);
   } catch (const std::exception& error) {
     std::cerr << "larder: " << error.what() << '\n';
     return could_not_be_done;

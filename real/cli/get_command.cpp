@@ -6,10 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/percent.h"
 #include "core/base/size_text.h"
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "real/cli/value_memory.h"
 #include "terminal/output.h"
 #include "workloads/output_file.h"
 
@@ -35,6 +37,8 @@ Result<Value> read_value(PoolClient& pool, std::string_view key, const PoolOptio
   for (int tries = 1;; ++tries) {
     const auto found = pool.run(pool.client().lookup({&key, 1}, options.deadline(pool, 0_B)));
     LARDER_TRY(const ObjectSummary summary, found.front());
+    LARDER_CHECK(
+        check_value_memory("the value of key '" + percent_escaped(key) + "'", summary.size));
     Value value;
     value.bytes.resize(summary.size.value);
     const Slice slice(value.bytes);

@@ -14,6 +14,7 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "real/cli/value_memory.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
 
@@ -37,29 +38,41 @@ std::unexpected<Error> read_failure(const std::string& name) {
                 "cannot read " + name + ": " + std::generic_category().message(errno));
 }
 
-// All of a file, or of stdin for "-".
-Result<std::vector<std::byte>> read_all(const std::string& file) {
-  const std::string name = file == "-" ? "stdin" : file;
-  const int descriptor = file == "-" ? 0 : ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return read_failure(name);
+// Makes room for more, at least for `size` bytes in all.
+Status grow(std::vector<std::byte>& content, const std::string& name, std::size_t size) {
+  LARDER_CHECK(check_value_memory(name, {size}));
+  content.reserve(size);
+  return {};
+}
+
+// The size of a file is checked before anything is read.
+Result<std::vector<std::byte>> read_all(int descriptor, const std::string& name) {
   std::vector<std::byte> content;
   struct stat about{};
   if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
-    content.reserve(static_cast<std::size_t>(about.st_size) + 1);
+    LARDER_CHECK(grow(content, name, static_cast<std::size_t>(about.st_size) + 1));
   }
   ssize_t n = 1;
   while (n != 0) {
     const std::size_t filled = content.size();
-    if (filled == content.capacity()) content.reserve(std::max<std::size_t>(65'536, 2 * filled));
+    if (filled == content.capacity()) {
+      LARDER_CHECK(grow(content, name, std::max<std::size_t>(65'536, 2 * filled)));
+    }
     content.resize(content.capacity());
     n = ::read(descriptor, content.data() + filled, content.size() - filled);
     content.resize(filled + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    if (n < 0 && errno != EINTR) break;
+    if (n < 0 && errno != EINTR) return read_failure(name);
   }
-  const int problem = errno;
-  if (descriptor != 0) ::close(descriptor);
-  errno = problem;
-  if (n < 0) return read_failure(name);
+  return content;
+}
+
+// All of a file, or of stdin for "-".
+Result<std::vector<std::byte>> read_value(const std::string& file) {
+  if (file == "-") return read_all(STDIN_FILENO, "stdin");
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return read_failure(file);
+  auto content = read_all(descriptor, file);
+  ::close(descriptor);
   return content;
 }
 
@@ -76,7 +89,7 @@ Status run(const PutArguments& arguments) {
   LARDER_TRY(const Duration time_to_live, duration_of("--time-to-live", arguments.time_to_live_s));
   LARDER_TRY(const Duration soft_pin, duration_of("--soft-pin", arguments.soft_pin_s));
   LARDER_TRY(const auto pool, arguments.pool.connect());
-  LARDER_TRY(const std::vector<std::byte> content, read_all(arguments.file));
+  LARDER_TRY(const std::vector<std::byte> content, read_value(arguments.file));
   const ConstSlice slice(content);
   const PutItem item{.key = key,
                      .value = {&slice, 1},

@@ -42,7 +42,8 @@ void add_master_flags(CLI::App& command, MasterFlags& flags) {
       .add_option("--state-dir", flags.state_directory,
                   "A directory for the few bytes that a master must find again after a restart; "
                   "without one, what was removed may then return")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check([](const std::string& text) { return text.empty() ? "it is empty" : ""; });
   const auto names = policy_names();
   command.add_option("--policy", flags.policy, "What to evict first")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())))

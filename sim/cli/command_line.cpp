@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "sim/cli/commands.h"
+#include "terminal/command_line.h"
 
 namespace larder::sim {
 namespace {
@@ -21,6 +22,7 @@ int exit_code(const Status& outcome) {
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
+  terminal::hold_standard_streams();
   CLI::App app(
       "Simulates a Larder pool: the code that decides is that of the real one.\n"
       "Each command has a --help with an example.",
@@ -38,7 +40,7 @@ int run_command_line(int argc, const char* const* argv) {
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();  // of a command that has said why
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : wrong_usage;  // 0: it was --help
+    return terminal::report(app, error, wrong_usage);
   } catch (const std::exception& error) {
     std::cerr << "larder-sim: " << error.what() << '\n';
     return could_not_be_done;

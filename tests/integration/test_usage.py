@@ -51,6 +51,9 @@ class Usage(unittest.TestCase):
             ("status", "--master", "nowhere:port"),
             ("status", "--master", "127.0.0.1:70000"),
             ("status", "--master", ""),
+            ("master", "--state-dir", ""),
+            ("master", "--epoch-after", str(2**64 - 1), "--listen", "127.0.0.1:0"),
+            ("node", "--advertise", "x:7000", "--memory", "4MiB"),
             ("status", "--tenant", ""),
             ("put", "k", "--replicas", "-1"),
             ("up", "--memory", "'4GiB'"),
@@ -76,6 +79,16 @@ class Usage(unittest.TestCase):
                 self.assertEqual(result.returncode, 2, result.stderr)
                 self.assertTrue(result.stderr.strip())
                 self.assertEqual(result.stdout, "")
+
+    def test_what_is_not_known_is_named_before_what_is_missing(self):
+        for arguments, unknown in (
+            (("frobnicate",), "frobnicate"),
+            (("--version",), "--version"),
+            (("put", "--upsret"), "--upsret"),
+        ):
+            result = larder(*arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(unknown, result.stderr)
 
     def test_a_bad_environment_is_refused_like_a_bad_flag(self):
         result = larder("status", environment={"LARDER_MASTER": "http://x/"})
@@ -161,6 +174,48 @@ class Servers(PoolTest):
         text = self.do("status").decode()
         for word in ("capacity", "used", "quarantine", "objects", "evicted", "refused", "shown"):
             self.assertIn(word, text)
+
+
+class Streams(PoolTest):
+    """Without stdin, stdout or stderr, a socket must not take their numbers."""
+
+    @staticmethod
+    def without(streams, *arguments):
+        closing = " ".join(f"{stream}>&-" for stream in streams)
+        return subprocess.run(
+            ["sh", "-c", f'exec "$@" {closing}', "sh", *arguments], capture_output=True, timeout=60
+        )
+
+    def test_a_command_says_that_they_are_closed(self):
+        self.start_up(memory="16MiB")
+        self.put("k", b"v" * 100)
+        for streams, arguments in (
+            ((0,), ("put", "other")),
+            ((1,), ("get", "k")),
+            ((0, 1), ("get", "k")),
+            ((1,), ("status",)),
+        ):
+            result = self.without(streams, *self.command(*arguments))
+            self.assertEqual(result.returncode, 1)
+            self.assertIn(b"Bad file descriptor", result.stderr)
+        self.assertEqual(self.without((0, 1, 2), *self.command("get", "k")).returncode, 1)
+        out = self.path("out")
+        self.assertEqual(self.without((0, 2), *self.command("get", "k", out)).returncode, 0)
+        with open(out, "rb") as file:
+            self.assertEqual(file.read(), b"v" * 100)
+
+    def test_a_server_without_stdin_and_stderr_serves(self):
+        command = [LARDER, "up", "--listen", "127.0.0.1:0", "--memory", "16MiB"]
+        process = subprocess.Popen(
+            ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", *command], stdout=subprocess.PIPE, text=True
+        )
+        self.addCleanup(self._destroy, process)
+        self.master = process.stdout.readline().strip()
+        self.check_serves()
+        for stream in (0, 2):
+            self.assertEqual(os.readlink(f"/proc/{process.pid}/fd/{stream}"), "/dev/null")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(30), 0)
 
 
 class StateDirectory(PoolTest):

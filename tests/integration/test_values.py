@@ -138,6 +138,15 @@ class Files(PoolTest):
         self.assertIn("directory", self.fail_to(1, "put", "n", self.directory))
         self.assertEqual(self.do("exists", "n"), b"no   n\n")
 
+    def test_a_file_that_cannot_be_a_value_is_refused_before_it_is_read(self):
+        self.start_up(memory="4MiB")
+        for size, what in ((65 << 30, "64.00 GiB"), (1 << 40, "64.00 GiB")):
+            with open(self.path("sparse"), "w") as file:
+                file.truncate(size)
+            message = self.fail_to(2, "put", "k", self.path("sparse"))
+            self.assertIn(self.path("sparse"), message)
+            self.assertIn(what, message)
+
 
 if __name__ == "__main__":
     unittest.main()
