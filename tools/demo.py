@@ -6,6 +6,7 @@ replays the same requests in the simulator, and shows both side by side.
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import select
@@ -98,6 +99,23 @@ def call(command: list) -> str:
     return done.stdout
 
 
+@contextlib.contextmanager
+def uninterrupted():
+    """A signal that comes meanwhile takes effect afterwards: no process is started and forgotten."""
+    came = []
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in came[:1]:
+        signal.raise_signal(number)
+
+
 class Pool:
     """A master in lock step and its nodes; all are ended when the block is left."""
 
@@ -125,13 +143,13 @@ class Pool:
     def start(self, name: str, *command: str) -> str:
         """Gives its endpoint, when it serves."""
         log = self.logs / f"{name}.log"
-        with log.open("w") as stderr:
+        with log.open("w") as stderr, uninterrupted():
             process = subprocess.Popen(
                 [self.larder, *command, "--listen", "127.0.0.1:0", "--json"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, text=True,
                 start_new_session=True,  # ctrl-c is for the demo, which then ends them in order
             )  # fmt: skip
-        self.processes.append((name, process))
+            self.processes.append((name, process))
         ready, _, _ = select.select([process.stdout], [], [], READY_SECONDS)
         line = process.stdout.readline() if ready else ""
         if not line:
@@ -141,16 +159,17 @@ class Pool:
     def end(self) -> list[str]:
         """The nodes first. Names those that did not end as they should."""
         failures = []
-        for name, process in reversed(self.processes):
-            process.terminate()
-            try:
-                if process.wait(END_SECONDS) != 0:
-                    failures.append(f"{name} (exit code {process.returncode})")
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-                failures.append(f"{name} (did not stop)")
-        self.processes.clear()
+        with uninterrupted():
+            for name, process in reversed(self.processes):
+                process.terminate()
+                try:
+                    if process.wait(END_SECONDS) != 0:
+                        failures.append(f"{name} (exit code {process.returncode})")
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+                    failures.append(f"{name} (did not stop)")
+            self.processes.clear()
         return failures
 
 

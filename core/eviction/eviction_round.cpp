@@ -22,6 +22,8 @@ std::string_view to_string(SkipReason reason) {
       return "quarantine";
     case SkipReason::sick:
       return "sick";
+    case SkipReason::last:
+      return "last";
   }
   return "unknown";
 }

@@ -19,8 +19,9 @@ enum class SkipReason : std::uint8_t {
   not_complete,
   quarantine,  // too much of its segment awaits retirement, which is expected soon: the round waits
   sick,        // the same, and the node does not answer: others go instead
+  last,        // nothing else is left, and nobody waits for its space
 };
-inline constexpr std::size_t skip_reasons = 7;
+inline constexpr std::size_t skip_reasons = 8;
 std::string_view to_string(SkipReason reason);
 
 struct EvictionCounts {

@@ -23,11 +23,20 @@ SpaceUse Master::State::use() const {
   return use;
 }
 
-Bytes Master::State::bytes_wanted() const { return bytes_to_free(config_.watermarks, use()); }
+// A value that alone is larger than the watermark allows stays until somebody needs its space: its
+// put was acknowledged, and evicting it at once would help nobody.
+bool Master::State::keeps_last() const {
+  return waiting_bytes_ == 0_B && catalog_.order().size() <= 1;
+}
+
+Bytes Master::State::bytes_wanted() const {
+  return keeps_last() ? 0_B : bytes_to_free(config_.watermarks, use());
+}
 
 std::optional<SkipReason> Master::State::held_by(const Evictable& evictable) {
   const auto& unit = static_cast<const Unit&>(evictable);
   const Time now = evicting_->now;
+  if (keeps_last()) return SkipReason::last;
   if (config_.guards.lease) {
     if (unit.lease.held(now)) return SkipReason::leased;
     if (unit.lease.leased(now)) return SkipReason::exists_lease;

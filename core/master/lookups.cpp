@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/base/assert.h"
 #include "core/master/state.h"
 
@@ -16,6 +18,15 @@ bool Master::State::visible(const Object& object) const {
     if (replica.segment != no_segment && segments_[replica.segment]->shown) return true;
   }
   return false;
+}
+
+// Visible, on a node that has not just broken its connection. One that has is still answered (its
+// bytes may be there), but does not keep a writer from storing the value again.
+bool Master::State::reachable(const Object& object) const {
+  return std::ranges::any_of(object.replicas, [&](const Replica& replica) {
+    return replica.segment != no_segment && segments_[replica.segment]->shown &&
+           nodes_[segments_[replica.segment]->node]->connected;
+  });
 }
 
 ReplicaLocations Master::State::locations(const Object& object) const {

@@ -38,7 +38,7 @@ bool Master::State::eligible(Time now, const Put& put, SegmentIndex index, bool 
   const NodeRecord& node = *nodes_[segment.node];
   if (node.sick || quarantine_full(segment)) return false;
   if (!strict) return true;
-  return node.fill_queue <= config_.timing.busy_queue &&
+  return node.connected && node.fill_queue <= config_.timing.busy_queue &&
          now - node.last_heard <= config_.timing.stale_heartbeat;
 }
 

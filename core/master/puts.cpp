@@ -83,7 +83,7 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
                   "the master is still hearing what its nodes hold");
   }
   const Catalog::Versions versions = catalog_.find(key);
-  if (!start.request.upsert && versions.current != nullptr && visible(*versions.current) &&
+  if (!start.request.upsert && versions.current != nullptr && reachable(*versions.current) &&
       versions.current->expires > step.now) {
     return failed(ErrorCode::object_already_exists);
   }

@@ -131,6 +131,7 @@ class Master::State final : Evictor {
   void handle(Step&, Caller, const DescribeSegments&);
   Object* readable(Time now, const Catalog::Name& key) const;
   bool visible(const Object& object) const;
+  bool reachable(const Object& object) const;
   ReplicaLocations locations(const Object& object) const;
   Result<Catalog::Name> key_of(TenantId tenant, std::string_view key) const;
 
@@ -192,6 +193,7 @@ class Master::State final : Evictor {
   std::optional<SkipReason> held_by(const Evictable&) override;
   Taken evict(Evictable&) override;
   void run_eviction(Step&);
+  bool keeps_last() const;
   Bytes bytes_wanted() const;
   SpaceUse use() const;
   void handle(Step&, Caller, const Quiesce&);

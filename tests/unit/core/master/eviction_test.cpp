@@ -32,6 +32,19 @@ class EvictionTest : public ::testing::Test {
   MasterHarness h;
 };
 
+TEST_F(EvictionTest, B19AValueThatAloneIsAboveTheWatermarkStaysUntilItsSpaceIsNeeded) {
+  h.put(alice, "big", 1000_KiB);
+  h.tick();
+  EXPECT_TRUE(h.readable(bob, "big"));
+  EXPECT_EQ(h.status().evicted_objects, 0u);
+  h.pass(2s);  // the short lease of the question is over
+  const Ticket next = h.start(bob, "next", 900_KiB);
+  EXPECT_FALSE(h.answered(next));
+  h.tick();
+  EXPECT_TRUE(h.answer(next).has_value());
+  EXPECT_FALSE(h.readable(bob, "big"));
+}
+
 TEST_F(EvictionTest, FromTheHighWatermarkDownToTheLowOneLeastRecentlyUsedFirst) {
   fill(94);
   EXPECT_EQ(h.status().evicted_objects, 0u);

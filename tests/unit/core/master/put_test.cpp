@@ -131,6 +131,17 @@ TEST_F(PutTest, D13AKeyIsAnyBytesUpToTheMaximum) {
   EXPECT_TRUE(h.readable(bob, key));
 }
 
+TEST_F(PutTest, B14AValueWhoseNodeHasJustGoneCanBePutAgainAtOnce) {
+  h.join({.name = "n1"});
+  const PutGrant first = h.put(alice, "k");
+  const bool on_n0 = first.replicas[0].segment == h.nodes["n0"].segment;
+  const auto& gone = h.nodes[on_n0 ? "n0" : "n1"];
+  h.master().node_disconnected(h.now, gone.incarnation, gone.registration);
+  const PutGrant second = h.put(bob, "k");
+  EXPECT_NE(second.replicas[0].segment, gone.segment) << "nor is it placed there again";
+  EXPECT_EQ(h.value<ReplicaList>(h.get(bob, "k")).put_id, second.put_id);
+}
+
 TEST_F(PutTest, B2AFailedUpsertLeavesTheOldValueReadable) {
   const PutGrant old = h.put(alice, "k");
   const PutGrant next = h.value<PutGrant>(h.start(alice, "k", 2000_B, true));
