@@ -80,22 +80,30 @@ class Reference {
       return name.put_id.epoch < to && !held.contains(name);
     });
   }
-  // Recovery: of two versions that a master knows from its nodes the higher put id wins.
+  // Recovery: of two versions that a master knows from its nodes the higher put id wins, and the
+  // lower one stays away unless the winner goes later, as by eviction.
   void new_master() {
     found_.clear();
     asked_.clear();
     beaten_.clear();
   }
+  void next_step() { ++step_; }
   void found(std::string_view key, PutId id) {
     if (asked_.contains(id)) return;
     std::set<PutId>& versions = found_[std::string(key)];
     versions.insert(id);
-    beaten_.insert(versions.begin(), std::prev(versions.end()));
+    for (const PutId lower : versions) {
+      if (lower != *versions.rbegin())
+        beaten_[lower] = {.winner = *versions.rbegin(), .step = step_};
+    }
   }
   // It was asked to be retired, for whatever reason.
   void asked(PutId id) {
     asked_.insert(id);
     for (auto& [key, versions] : found_) versions.erase(id);
+    std::erase_if(beaten_, [&](const auto& one) {
+      return one.second.winner == id && one.second.step != step_;
+    });
   }
   void lost(SegmentId segment) {
     lost_.insert(segment);
@@ -136,7 +144,12 @@ class Reference {
   // Of the present master.
   std::map<std::string, std::set<PutId>> found_;
   std::set<PutId> asked_;
-  std::set<PutId> beaten_;
+  struct Beaten {
+    PutId winner;
+    std::uint64_t step;
+  };
+  std::map<PutId, Beaten> beaten_;
+  std::uint64_t step_ = 0;
 };
 
 }  // namespace larder::property

@@ -296,6 +296,7 @@ void World::apply(const ToMaster& message) {
   } else if (const auto* report = std::get_if<ReportInventory>(&request.body)) {
     if (master_->status(now_).recovering) taking_ = report;
   }
+  reference_.next_step();
   master_->apply(now_, ticket, request, effects_);
   taking_ = nullptr;
   carry_out();
@@ -427,6 +428,7 @@ void World::do_due() {
     const std::optional<Time> next = master_->next_deadline();
     if (!next || *next > now_) break;
     RC_ASSERT(i < 999);
+    reference_.next_step();
     master_->tick(now_, effects_);
     carry_out();
   }
@@ -461,6 +463,7 @@ void World::check_answered() const {
 
 void World::finish() {
   for (int i = 0; i < 140; ++i) {
+    open_session();
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       if (!nodes_[n].connected) connect(n);
     }
