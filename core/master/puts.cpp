@@ -194,7 +194,11 @@ Error Master::State::no_room(const Put& put) const {
     detail = "the client's unfinished and not yet retired puts hold their share of " +
              std::to_string(share_of_client().value) + " bytes";
   } else if (shown_.empty()) {
-    detail = "no node has joined the pool";
+    const auto joined = std::ranges::count_if(
+        nodes_, [](const auto& node) { return node != nullptr && node->state != NodeState::lost; });
+    detail = joined == 0 ? "no node has joined the pool"
+                         : "none of the " + std::to_string(joined) +
+                               " nodes of the pool is in use: silent, or still reporting";
   } else {
     detail = "the pool has " + std::to_string((pool.capacity - pool.allocated).value) + " of " +
              std::to_string(pool.capacity.value) + " bytes free, " + std::to_string(largest.value) +

@@ -28,7 +28,11 @@ Result<bool> Master::State::remove(Step& step, const OpenCall& open, std::string
   const Catalog::Versions versions = catalog_.find(key);
   if (versions.current != nullptr && !force &&
       Catalog::unit(*versions.current).lease.leased(step.now)) {
-    return failed(ErrorCode::object_has_lease);
+    const Duration left = Catalog::unit(*versions.current).lease.left(step.now);
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    return failed(ErrorCode::object_has_lease, "it was looked up, and is protected for " +
+                                                   std::to_string(ms) +
+                                                   " ms more unless the removal is forced");
   }
   if (removals_waiting_ >= config_.pending_removals_max) {
     return failed(ErrorCode::busy,

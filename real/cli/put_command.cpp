@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "core/base/size_text.h"
@@ -33,6 +35,8 @@ struct PutArguments {
   bool json = false;
 };
 
+constexpr auto patience_for_nodes = std::chrono::seconds(5);
+
 std::unexpected<Error> read_failure(const std::string& name) {
   return failed(ErrorCode::file_read_fail,
                 "cannot read " + name + ": " + std::generic_category().message(errno));
@@ -52,17 +56,18 @@ Result<std::vector<std::byte>> read_all(int descriptor, const std::string& name)
   if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
     LARDER_CHECK(grow(content, name, static_cast<std::size_t>(about.st_size) + 1));
   }
+  std::size_t filled = 0;  // what lies behind is room, which is zeroed once
   ssize_t n = 1;
   while (n != 0) {
-    const std::size_t filled = content.size();
-    if (filled == content.capacity()) {
+    if (filled == content.size()) {
       LARDER_CHECK(grow(content, name, std::max<std::size_t>(65'536, 2 * filled)));
+      content.resize(content.capacity());
     }
-    content.resize(content.capacity());
     n = ::read(descriptor, content.data() + filled, content.size() - filled);
-    content.resize(filled + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
     if (n < 0 && errno != EINTR) return read_failure(name);
+    filled += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
   }
+  content.resize(filled);
   return content;
 }
 
@@ -84,6 +89,12 @@ Result<Duration> duration_of(std::string_view option, double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
+// A pool that was just started: its nodes are still taking their memory.
+bool has_no_node(PoolClient& pool) {
+  const auto status = pool.run(pool.client().status(pool.client().control_deadline()));
+  return status && status->capacity == 0_B;
+}
+
 Status run(const PutArguments& arguments) {
   LARDER_TRY(const std::string key, arguments.keys.key(arguments.key));
   LARDER_TRY(const Duration time_to_live, duration_of("--time-to-live", arguments.time_to_live_s));
@@ -97,10 +108,20 @@ Status run(const PutArguments& arguments) {
                      .soft_pin = soft_pin,
                      .time_to_live = time_to_live};
   const Bytes size{content.size()};
-  const auto outcomes =
-      pool->run(pool->client().put({&item, 1}, {.upsert = arguments.upsert, .preferred = {}},
-                                   arguments.pool.deadline(*pool, size)));
-  LARDER_TRY(const PutOutcome outcome, outcomes.front());
+  const auto put = [&] {
+    return pool
+        ->run(pool->client().put({&item, 1}, {.upsert = arguments.upsert, .preferred = {}},
+                                 arguments.pool.deadline(*pool, size)))
+        .front();
+  };
+  Result<PutOutcome> stored = put();
+  const auto patient_until = std::chrono::steady_clock::now() + patience_for_nodes;
+  while (!stored && stored.error().code() == ErrorCode::no_available_handle && has_no_node(*pool) &&
+         std::chrono::steady_clock::now() < patient_until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    stored = put();
+  }
+  LARDER_TRY(const PutOutcome outcome, std::move(stored));
   if (arguments.json) {
     return terminal::print(to_line({{"key", arguments.key},
                                     {"size", size.value},

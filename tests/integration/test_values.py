@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import unittest
 
 from pool import PoolTest, wait_until
@@ -24,6 +25,22 @@ class Values(PoolTest):
         self.assertEqual(self.node_states(), {"a": "shown", "b": "shown"})
         self.assertEqual(self.put("k", b"twice", "--replicas", "2")["replicas"], 2)
         self.assertEqual(self.get("k"), b"twice")
+
+    def test_a_put_waits_for_the_first_node_of_a_pool_that_was_just_started(self):
+        self.start_master()
+        put = self.popen("put", "k", stdin=subprocess.PIPE)
+        put.stdin.write(b"early")
+        put.stdin.flush()
+        self.start_node("a")
+        put.communicate(timeout=30)
+        self.assertEqual(put.returncode, 0)
+        self.assertEqual(self.get("k"), b"early")
+
+    def test_a_large_value_from_a_pipe_is_whole(self):
+        self.start_up(memory="256MiB")
+        value = os.urandom(1_000_003) * 100
+        self.put("piped", value)
+        self.assertEqual(self.get("piped"), value)
 
     def test_a_key_that_is_there_is_unchanged_unless_it_is_an_upsert(self):
         self.start_up()
