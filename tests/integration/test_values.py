@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import unittest
 
 from pool import PoolTest, wait_until
@@ -28,9 +27,9 @@ class Values(PoolTest):
 
     def test_a_put_waits_for_the_first_node_of_a_pool_that_was_just_started(self):
         self.start_master()
-        put = self.popen("put", "k", stdin=subprocess.PIPE)
-        put.stdin.write(b"early")
-        put.stdin.flush()
+        with open(self.path("value"), "wb") as file:
+            file.write(b"early")
+        put = self.popen("put", "k", self.path("value"))
         self.start_node("a")
         put.communicate(timeout=30)
         self.assertEqual(put.returncode, 0)
