@@ -108,6 +108,7 @@ class Reference {
   void lost(SegmentId segment) {
     lost_.insert(segment);
     found_.clear();  // what was there may have been the highest
+    beaten_.clear();
     occupied_.erase(segment);
   }
 
