@@ -129,6 +129,12 @@ void Master::State::finish_report(Step& step, NodeRecord& node) {
   end_recovery(step);
 }
 
+Status Master::State::recovered() const {
+  if (!recovering_) return {};
+  return failed(ErrorCode::unavailable_in_current_status,
+                "the master is still hearing what its nodes hold");
+}
+
 // Recovery is over when all known nodes have reported, or its time has passed. Who comes later
 // retires everything, since what it holds may have been removed without it.
 void Master::State::end_recovery(Step& step) {

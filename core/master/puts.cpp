@@ -78,10 +78,7 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
   const PutStart::Item& item = start.item;
   LARDER_TRY(const Catalog::Name key, key_of(session.tenant, item.key));
   LARDER_CHECK(check_put(item));
-  if (start.request.upsert && recovering()) {
-    return failed(ErrorCode::unavailable_in_current_status,
-                  "the master is still hearing what its nodes hold");
-  }
+  if (start.request.upsert) LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (!start.request.upsert && versions.current != nullptr && reachable(*versions.current) &&
       versions.current->expires > step.now) {
@@ -372,10 +369,7 @@ Status Master::State::publish(Step& step, Put& put, const PutEnd::Item& item) {
 Result<bool> Master::State::end_older_epoch(Step& step, const OpenCall& open,
                                             const PutEnd::Item& item,
                                             const AnswerAddress& address) {
-  if (recovering()) {
-    return failed(ErrorCode::unavailable_in_current_status,
-                  "the master is still hearing what its nodes hold");
-  }
+  LARDER_CHECK(recovered());
   const Object* current = catalog_.find(Catalog::name(open.session.tenant, item.key)).current;
   if (current == nullptr || current->put_id != item.put_id) {
     return failed(ErrorCode::invalid_write,
@@ -404,10 +398,7 @@ Result<bool> Master::State::revoke(Step& step, const OpenCall& open, const PutRe
                                    const AnswerAddress& address) {
   LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, item.key));
   const bool older_epoch = item.put_id.epoch != identity_.epoch;
-  if (older_epoch && recovering()) {
-    return failed(ErrorCode::unavailable_in_current_status,
-                  "the master is still hearing what its nodes hold");
-  }
+  if (older_epoch) LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (versions.unfinished != nullptr && versions.unfinished->put_id == item.put_id) {
     if (versions.unfinished->put->session != open.session.id) {

@@ -21,10 +21,7 @@ void Master::State::handle(Step& step, Caller caller, const Remove& request) {
 Result<bool> Master::State::remove(Step& step, const OpenCall& open, std::string_view text,
                                    bool force, const AnswerAddress& address) {
   LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, text));
-  if (recovering()) {
-    return failed(ErrorCode::unavailable_in_current_status,
-                  "the master is still hearing what its nodes hold");
-  }
+  LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (versions.current != nullptr && !force &&
       Catalog::unit(*versions.current).lease.leased(step.now)) {

@@ -108,14 +108,18 @@ void Master::State::remove_replica(Step& step, Object& object, Replica& replica,
   catalog_.resize(object, extents_of(object));
 }
 
+// Whether an older put of the key is still to be retired.
+bool Master::State::waits(const KeyRetirements& of_key, const RetirementWaiter& waiter) const {
+  return std::ranges::any_of(of_key.quarantined, [&](std::uint32_t slot) {
+    return quarantine_.at(slot)->name.put_id < waiter.below;
+  });
+}
+
 // False if there is nothing to wait for.
 bool Master::State::wait_for_older(Step&, const Fingerprint& key, const RetirementWaiter& waiter) {
   const auto found = retirements_.find(key);
   if (found == retirements_.end()) return false;
-  const bool any = std::ranges::any_of(found->second.quarantined, [&](std::uint32_t slot) {
-    return quarantine_.at(slot)->name.put_id < waiter.below;
-  });
-  if (!any) return false;
+  if (!waits(found->second, waiter)) return false;
   found->second.waiters.push_back(waiter);
   ++removals_waiting_;
   return true;
@@ -128,10 +132,7 @@ void Master::State::wake_waiters(Step& step, const Fingerprint& key) {
   decltype(of_key.waiters) ready;
   decltype(of_key.waiters) waiting;
   for (const RetirementWaiter& waiter : of_key.waiters) {
-    const bool waits = std::ranges::any_of(of_key.quarantined, [&](std::uint32_t slot) {
-      return quarantine_.at(slot)->name.put_id < waiter.below;
-    });
-    (waits ? waiting : ready).push_back(waiter);
+    (waits(of_key, waiter) ? waiting : ready).push_back(waiter);
   }
   of_key.waiters = std::move(waiting);
   if (of_key.quarantined.empty() && of_key.waiters.empty()) retirements_.erase(found);

@@ -171,7 +171,8 @@ class Master::State final : Evictor {
   bool take_up(Step&, NodeRecord&, const Replica&, const ReportInventory::Item&);
   bool known(NodeRecord&, SegmentIndex, const ReportInventory::Item&);
   void finish_report(Step&, NodeRecord&);
-  bool recovering() const { return recovering_; }
+  // An error until recovery has ended: what is acknowledged before could be undone by a report.
+  Status recovered() const;
   void end_recovery(Step&);
 
   // ---- retirement.cpp
@@ -182,6 +183,7 @@ class Master::State final : Evictor {
   void end_quarantine(Step&, Quarantined&, ReplicaEvent);
   void remove_replica(Step&, Object&, Replica&, Gone);
   void ask_again(Step&, NodeRecord&);
+  bool waits(const KeyRetirements&, const RetirementWaiter&) const;
   bool wait_for_older(Step&, const Fingerprint&, const RetirementWaiter&);
   void wake_waiters(Step&, const Fingerprint&);
   std::optional<SegmentIndex> find_segment(SegmentId) const;
