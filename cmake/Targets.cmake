@@ -74,13 +74,14 @@ function(larder_process_test file)
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS integration TIMEOUT 900
     ENVIRONMENT "LARDER=$<TARGET_FILE:larder>")
-  add_dependencies(all_tests larder larder-sim)
+  add_dependencies(all_tests larder larder-sim larder-values larder-busy)
 endfunction()
 
-# larder_bench(GROUP FILE DEPENDS ...): the Google Benchmark program tests/bench/FILE, one of those that
-# `./dev bench GROUP` runs. Only release builds it. tests/bench/report.h says how it reports.
+# larder_bench(GROUP FILE DEPENDS ... [PROGRAMS ...]): the Google Benchmark program tests/bench/FILE, one
+# of those that `./dev bench GROUP` runs. Only release builds it. It may start the PROGRAMS, which lie
+# beside it. tests/bench/report.h says how it reports.
 function(larder_bench group file)
-  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PROGRAMS" ${ARGN})
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/bench/${file} OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     return()
   endif()
@@ -90,11 +91,11 @@ function(larder_bench group file)
   target_include_directories(bench-${group}-${stem} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(bench-${group}-${stem} PRIVATE ${links} benchmark::benchmark
     benchmark::benchmark_main)
-  add_dependencies(all_benches bench-${group}-${stem})
+  add_dependencies(all_benches bench-${group}-${stem} ${ARG_PROGRAMS})
 endfunction()
 
-# larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the fuzz preset
-# builds. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
+# larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the fuzz presets
+# build. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
 function(larder_fuzz file)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/${file} OR NOT LARDER_SANITIZE MATCHES "fuzzer")

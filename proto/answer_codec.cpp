@@ -1,6 +1,7 @@
 #include "core/base/assert.h"
 #include "proto/codec.h"
 #include "proto/columns.h"
+#include "proto/directory_codec.h"
 #include "proto/outcomes.h"
 #include "proto/status_codec.h"
 
@@ -93,6 +94,12 @@ void add(const NodeRegistered& in, wire::Reply& out) {
   value.set_lowest_unfinished_counter(in.lowest_unfinished.counter);
 }
 
+void add(const ObjectPage& in, wire::Reply& out) { put_page(in, *out.mutable_object_page()); }
+
+void add(const ObjectDetails& in, wire::Reply& out) {
+  add_details(in, *out.mutable_object_details());
+}
+
 void add(const StatusReport& in, wire::Reply& out) { put_status(in, *out.mutable_status_report()); }
 
 void add(const QuiesceReport& in, wire::Reply& out) {
@@ -101,6 +108,33 @@ void add(const QuiesceReport& in, wire::Reply& out) {
   value.set_evicted_bytes(in.evicted_bytes.value);
   value.set_eviction_digest(in.eviction_digest);
   value.set_put_bytes_max(in.put_bytes_max.value);
+}
+
+// Columns for `count` values of the kind of this one.
+void reserve(const AnswerValue& value, std::size_t count, wire::Reply& out) {
+  const int n = to_int(count);
+  const auto reserve_locations = [n](wire::Locations& locations) {
+    locations.mutable_counts()->Reserve(n);
+    locations.mutable_segments()->Reserve(2 * n);
+    locations.mutable_offsets()->Reserve(n);
+  };
+  if (std::holds_alternative<ReplicaList>(value)) {
+    wire::ReplicaLists& values = *out.mutable_replica_lists();
+    values.mutable_put_ids()->Reserve(2 * n);
+    values.mutable_sizes()->Reserve(n);
+    values.mutable_checksums()->mutable_values()->Reserve(n);
+    values.mutable_lease_slots()->Reserve(n);
+    values.mutable_lease_rounds()->Reserve(n);
+    values.mutable_lease_durations()->Reserve(n);
+    reserve_locations(*values.mutable_replicas());
+  } else if (std::holds_alternative<PutGrant>(value)) {
+    wire::PutGrants& values = *out.mutable_put_grants();
+    values.mutable_put_ids()->Reserve(2 * n);
+    values.mutable_times_allowed()->Reserve(n);
+    reserve_locations(*values.mutable_replicas());
+  } else if (std::holds_alternative<Existence>(value)) {
+    out.mutable_existences()->mutable_leases()->Reserve(n);
+  }
 }
 
 // ---- reading -----------------------------------------------------------------------------------
@@ -255,6 +289,12 @@ Result<Values> take_values(const wire::Reply& in, std::size_t count) {
     case wire::Reply::kExistences:
       LARDER_CHECK(take(read, in.existences(), out));
       break;
+    case wire::Reply::kObjectPage:
+      LARDER_CHECK(one(take_page(in.object_page())));
+      break;
+    case wire::Reply::kObjectDetails:
+      LARDER_CHECK(take_details(read, in.object_details(), element<ObjectDetails>(out)));
+      break;
     case wire::Reply::kSegments:
       LARDER_CHECK(take(read, in.segments(), out));
       break;
@@ -276,26 +316,34 @@ Result<Values> take_values(const wire::Reply& in, std::size_t count) {
 }  // namespace
 
 struct ReplyEncoder::Message {
-  wire::Reply reply;
+  InArena<wire::Reply> reply;
+  std::size_t expected = 0;
   std::uint32_t kind = 0;  // of the values; 0: none yet
   bool in_order = true;    // the indices are 0, 1, 2 ...
 };
 
-ReplyEncoder::ReplyEncoder(Epoch epoch) : message_(std::make_unique<Message>()) {
-  message_->reply.set_epoch(epoch.value);
+ReplyEncoder::ReplyEncoder(Epoch epoch, std::size_t expected)
+    : message_(std::make_unique<Message>()) {
+  message_->expected = expected;
+  message_->reply->set_epoch(epoch.value);
 }
 ReplyEncoder::ReplyEncoder(ReplyEncoder&&) noexcept = default;
 ReplyEncoder& ReplyEncoder::operator=(ReplyEncoder&&) noexcept = default;
 ReplyEncoder::~ReplyEncoder() = default;
 
-std::size_t ReplyEncoder::size() const { return message_->reply.outcomes().count(); }
+std::size_t ReplyEncoder::size() const { return message_->reply->outcomes().count(); }
 
 void ReplyEncoder::add(std::uint32_t index, const Answer& answer) {
-  wire::Reply& reply = message_->reply;
-  message_->in_order = message_->in_order && index == size();
-  reply.add_indices(index);
+  wire::Reply& reply = *message_->reply;
+  // The indices are written down from the first one on that is not as expected.
+  if (message_->in_order && index != size()) {
+    message_->in_order = false;
+    for (std::uint32_t i = 0; i < size(); ++i) reply.add_indices(i);
+  }
+  if (!message_->in_order) reply.add_indices(index);
   add_outcome(answer ? nullptr : &answer.error(), *reply.mutable_outcomes());
   if (!answer) return;
+  if (message_->kind == 0) reserve(*answer, message_->expected, reply);
   std::visit([&](const auto& value) { larder::add(value, reply); }, *answer);
   const auto kind = static_cast<std::uint32_t>(reply.values_case());
   LARDER_ASSERT(message_->kind == 0 || message_->kind == kind,
@@ -304,8 +352,7 @@ void ReplyEncoder::add(std::uint32_t index, const Answer& answer) {
 }
 
 void ReplyEncoder::finish(std::string& frame) {
-  wire::Reply& reply = message_->reply;
-  if (message_->in_order) reply.clear_indices();
+  wire::Reply& reply = *message_->reply;
   close_outcomes(*reply.mutable_outcomes());
   wire::Checksums* checksums =
       reply.has_replica_lists() ? reply.mutable_replica_lists()->mutable_checksums() : nullptr;
@@ -317,7 +364,7 @@ void ReplyEncoder::finish(std::string& frame) {
 
 void encode(const ReplyPart& part, std::string& frame) {
   LARDER_ASSERT(part.indices.size() == part.answers.size());
-  ReplyEncoder encoder(part.epoch);
+  ReplyEncoder encoder(part.epoch, part.answers.size());
   for (std::size_t i = 0; i < part.answers.size(); ++i) {
     encoder.add(part.indices[i], part.answers[i]);
   }
@@ -325,7 +372,8 @@ void encode(const ReplyPart& part, std::string& frame) {
 }
 
 Result<ReplyPart> decode_reply(FrameBytes bytes) {
-  wire::Reply message;
+  InArena<wire::Reply> parsed;
+  wire::Reply& message = *parsed;
   LARDER_CHECK(parse(bytes, "Reply", message));
   LARDER_TRY(std::vector<Status> outcomes, take_outcomes("Reply", message.outcomes()));
   const auto good =
@@ -364,6 +412,10 @@ bool answers(const RequestBody& request, const AnswerValue& value) {
           return is(std::in_place_type<ReplicaList>);
         } else if constexpr (std::is_same_v<Body, Exists>) {
           return is(std::in_place_type<Existence>);
+        } else if constexpr (std::is_same_v<Body, ListObjects>) {
+          return is(std::in_place_type<ObjectPage>);
+        } else if constexpr (std::is_same_v<Body, DescribeObjects>) {
+          return is(std::in_place_type<ObjectDetails>);
         } else if constexpr (std::is_same_v<Body, DescribeSegments>) {
           return is(std::in_place_type<SegmentDescription>);
         } else if constexpr (std::is_same_v<Body, GetStatus>) {

@@ -35,9 +35,9 @@ inline constexpr std::size_t error_detail_bytes_max = 4096;  // encode() cuts wh
 // A message as it was parsed, which the texts of a struct view. Moving it keeps the views valid.
 class MessageHolder {
  public:
-  template <class Message>
-  explicit MessageHolder(std::unique_ptr<Message> message)
-      : message_(message.release(), [](void* m) { delete static_cast<Message*>(m); }) {}
+  template <class Parsed>
+  explicit MessageHolder(std::unique_ptr<Parsed> message)
+      : message_(message.release(), [](void* m) { delete static_cast<Parsed*>(m); }) {}
 
  private:
   std::unique_ptr<void, void (*)(void*)> message_;
@@ -63,7 +63,8 @@ struct ReplyPart {
 // Encodes the answers to one request as they come, straight into the message.
 class ReplyEncoder {
  public:
-  explicit ReplyEncoder(Epoch epoch);
+  // `expected`: how many answers will come, if all go out together.
+  ReplyEncoder(Epoch epoch, std::size_t expected);
   ReplyEncoder(ReplyEncoder&&) noexcept;
   ReplyEncoder& operator=(ReplyEncoder&&) noexcept;
   ~ReplyEncoder();

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/repeated_field.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +28,35 @@ template <class Size>
 int to_int(Size n) {
   return static_cast<int>(n);
 }
+
+// A message with all its parts in one piece of memory, so that a small one costs no allocation (on
+// the stack) or one; what does not fit is allocated in larger blocks.
+template <class Message>
+class InArena {
+ public:
+  InArena() : arena_(options_of(block_, sizeof(block_))) {
+    message_ = google::protobuf::Arena::CreateMessage<Message>(&arena_);
+  }
+  InArena(const InArena&) = delete;
+  InArena& operator=(const InArena&) = delete;
+
+  Message& operator*() { return *message_; }
+  Message* operator->() { return message_; }
+
+ private:
+  static google::protobuf::ArenaOptions options_of(char* block, std::size_t size) {
+    google::protobuf::ArenaOptions options;
+    options.initial_block = block;
+    options.initial_block_size = size;
+    options.start_block_size = 4096;
+    return options;
+  }
+
+  // With the rest below the 1,032 bytes up to which malloc is fastest.
+  alignas(std::max_align_t) char block_[832];
+  google::protobuf::Arena arena_;
+  Message* message_;
+};
 
 // ---- writing -----------------------------------------------------------------------------------
 
@@ -115,6 +146,15 @@ template <class Tag>
 void put_id(const Id<Tag>& id, wire::Id& out) {
   out.set_high(id.high);
   out.set_low(id.low);
+}
+
+inline void put_cursor(const ListCursor& cursor, wire::ListCursor& out) {
+  out.set_epoch(cursor.epoch.value);
+  out.set_next(cursor.next);
+  out.set_end(cursor.end);
+}
+inline ListCursor take_cursor(const wire::ListCursor& in) {
+  return {.epoch = {in.epoch()}, .next = in.next(), .end = in.end()};
 }
 
 inline constexpr auto itself = [](const auto& item) -> const auto& { return item; };

@@ -19,7 +19,20 @@ void put(const OpenSession& in, wire::Request& out) {
   body.set_host(in.host.data(), in.host.size());
 }
 void put(const CloseSession&, wire::Request& out) { out.mutable_close_session(); }
-void put(const KeepAlive&, wire::Request& out) { out.mutable_keep_alive(); }
+void put_stages(const StageCounts& in, wire::Stages& out) {
+  for (const Histogram::Entries& list : in) {
+    out.add_lengths(static_cast<std::uint32_t>(list.size()));
+    for (const Histogram::Entry& entry : list) {
+      out.add_buckets(entry.bucket);
+      out.add_counts(entry.count);
+    }
+  }
+}
+
+void put(const KeepAlive& in, wire::Request& out) {
+  wire::KeepAlive& body = *out.mutable_keep_alive();
+  if (!in.stages.empty()) put_stages(in.stages, *body.mutable_stages());
+}
 void put(const GetStatus&, wire::Request& out) { out.mutable_get_status(); }
 void put(const Quiesce&, wire::Request& out) { out.mutable_quiesce(); }
 
@@ -48,6 +61,7 @@ void put(const PutRevoke& in, wire::Request& out) {
 
 void put(const GetReplicaList& in, wire::Request& out) {
   put_texts(in.items, key_of, *out.mutable_get_replica_list()->mutable_keys(), Presence::always);
+  out.mutable_get_replica_list()->set_again(in.again);
 }
 
 void put(const Exists& in, wire::Request& out) {
@@ -57,6 +71,18 @@ void put(const Exists& in, wire::Request& out) {
 void put(const Remove& in, wire::Request& out) {
   put_texts(in.items, key_of, *out.mutable_remove()->mutable_keys(), Presence::always);
   out.mutable_remove()->set_force(in.force);
+}
+
+void put(const ListObjects& in, wire::Request& out) {
+  wire::ListObjects& body = *out.mutable_list_objects();
+  body.set_prefix(in.prefix.data(), in.prefix.size());
+  body.set_pattern(in.pattern.data(), in.pattern.size());
+  if (in.cursor != ListCursor{}) put_cursor(in.cursor, *body.mutable_cursor());
+  body.set_limit(in.limit);
+}
+
+void put(const DescribeObjects& in, wire::Request& out) {
+  put_texts(in.items, key_of, *out.mutable_describe_objects()->mutable_keys(), Presence::always);
 }
 
 void put(const DescribeSegments& in, wire::Request& out) {
@@ -102,6 +128,13 @@ void put(const Heartbeat& in, wire::Request& out) {
   body.set_registration(in.registration);
   body.set_fill_queue(wire_duration(in.fill_queue));
   body.set_overlaps(in.overlaps);
+  if (!in.stages.empty()) put_stages(in.stages, *body.mutable_stages());
+}
+
+void put(const UnregisterNode& in, wire::Request& out) {
+  wire::UnregisterNode& body = *out.mutable_unregister_node();
+  put_id(in.incarnation, *body.mutable_incarnation());
+  body.set_registration(in.registration);
 }
 
 void put(const ConfirmRetirement& in, wire::Request& out) {
@@ -160,6 +193,37 @@ Status take_put_ids(const Reader& read, const Repeated<std::uint64_t>& column, B
                   [&](std::size_t i, Halves id) { out.items[i].put_id = {{id.high}, id.low}; });
 }
 
+// A stranger may send any buckets, but no more lists and entries than there are.
+Status take_stages(std::string_view message, const wire::Stages& in, StageCounts& out) {
+  const Reader lists(message, static_cast<std::size_t>(in.lengths_size()));
+  if (lists.count() > stages_max) {
+    return lists.malformed(std::to_string(lists.count()) + " lists of stages; there are " +
+                           std::to_string(stages_max));
+  }
+  std::size_t total = 0;
+  for (const std::uint32_t length : in.lengths()) total += length;
+  LARDER_CHECK(lists.entries("buckets", in.buckets_size(), total));
+  LARDER_CHECK(lists.entries("counts", in.counts_size(), total));
+  if (total > stages_max * Histogram::buckets) {
+    return lists.malformed(std::to_string(total) + " buckets, more than there are");
+  }
+  int next = 0;
+  for (const std::uint32_t length : in.lengths()) {
+    Histogram::Entries& list = out.emplace_back(length);
+    for (Histogram::Entry& entry : list) {
+      entry = {.bucket = in.buckets(next), .count = in.counts(next)};
+      ++next;
+    }
+  }
+  return {};
+}
+
+Result<RequestBody> take(const wire::KeepAlive& in) {
+  KeepAlive out;
+  LARDER_CHECK(take_stages("KeepAlive", in.stages(), out.stages));
+  return out;
+}
+
 Result<RequestBody> take(const wire::OpenSession& in) {
   const Reader read("OpenSession", 0);
   OpenSession out;
@@ -208,6 +272,14 @@ template <class Body>
 Result<RequestBody> take(std::string_view message, const wire::Texts& keys, Body out) {
   LARDER_TRY(const Reader read, reader(message, keys.lengths_size()));
   LARDER_CHECK(take_keys(read, keys, out));
+  return out;
+}
+
+Result<RequestBody> take(const wire::ListObjects& in) {
+  const Reader read("ListObjects", 0);
+  ListObjects out{.cursor = take_cursor(in.cursor()), .limit = in.limit()};
+  LARDER_TRY(out.prefix, read.text({"prefix", key_bytes_max}, in.prefix()));
+  LARDER_TRY(out.pattern, read.text({"pattern", pattern_bytes_max}, in.pattern()));
   return out;
 }
 
@@ -270,10 +342,17 @@ Result<RequestBody> take(const wire::ReportInventory& in) {
 Result<RequestBody> take(const wire::Heartbeat& in) {
   const Reader read("Heartbeat", 0);
   LARDER_TRY(const Duration queue, read.duration("fill_queue", in.fill_queue()));
-  return Heartbeat{.incarnation = take_id<IncarnationTag>(in.incarnation()),
-                   .registration = in.registration(),
-                   .fill_queue = queue,
-                   .overlaps = in.overlaps()};
+  Heartbeat out{.incarnation = take_id<IncarnationTag>(in.incarnation()),
+                .registration = in.registration(),
+                .fill_queue = queue,
+                .overlaps = in.overlaps()};
+  LARDER_CHECK(take_stages("Heartbeat", in.stages(), out.stages));
+  return out;
+}
+
+Result<RequestBody> take(const wire::UnregisterNode& in) {
+  return UnregisterNode{.incarnation = take_id<IncarnationTag>(in.incarnation()),
+                        .registration = in.registration()};
 }
 
 Result<RequestBody> take(const wire::ConfirmRetirement& in) {
@@ -314,7 +393,7 @@ Result<RequestBody> take_body(const wire::Request& in) {
     case wire::Request::kCloseSession:
       return CloseSession{};
     case wire::Request::kKeepAlive:
-      return KeepAlive{};
+      return take(in.keep_alive());
     case wire::Request::kPutStart:
       return take(in.put_start());
     case wire::Request::kPutEnd:
@@ -322,11 +401,16 @@ Result<RequestBody> take_body(const wire::Request& in) {
     case wire::Request::kPutRevoke:
       return take(in.put_revoke());
     case wire::Request::kGetReplicaList:
-      return take("GetReplicaList", in.get_replica_list().keys(), GetReplicaList{});
+      return take("GetReplicaList", in.get_replica_list().keys(),
+                  GetReplicaList{.again = in.get_replica_list().again()});
     case wire::Request::kExists:
       return take("Exists", in.exists().keys(), Exists{});
     case wire::Request::kRemove:
       return take("Remove", in.remove().keys(), Remove{.force = in.remove().force()});
+    case wire::Request::kListObjects:
+      return take(in.list_objects());
+    case wire::Request::kDescribeObjects:
+      return take("DescribeObjects", in.describe_objects().keys(), DescribeObjects{});
     case wire::Request::kDescribeSegments:
       return take(in.describe_segments());
     case wire::Request::kGetStatus:
@@ -339,6 +423,8 @@ Result<RequestBody> take_body(const wire::Request& in) {
       return take(in.report_inventory());
     case wire::Request::kHeartbeat:
       return take(in.heartbeat());
+    case wire::Request::kUnregisterNode:
+      return take(in.unregister_node());
     case wire::Request::kConfirmRetirement:
       return take(in.confirm_retirement());
     case wire::Request::kReportCorrupt:
@@ -377,18 +463,18 @@ Status take_header(const wire::Request& in, RequestHeader& out) {
 }  // namespace
 
 void encode(const Request& request, std::string& frame) {
-  wire::Request message;
-  put(request.header, message);
-  std::visit([&](const auto& body) { put(body, message); }, request.body);
-  append(message, frame);
+  InArena<wire::Request> message;
+  put(request.header, *message);
+  std::visit([&](const auto& body) { put(body, *message); }, request.body);
+  append(*message, frame);
 }
 
 Result<DecodedRequest> decode_request(FrameBytes bytes) {
-  auto message = std::make_unique<wire::Request>();
-  LARDER_CHECK(parse(bytes, "Request", *message));
+  auto message = std::make_unique<InArena<wire::Request>>();
+  LARDER_CHECK(parse(bytes, "Request", **message));
   Request request;
-  LARDER_CHECK(take_header(*message, request.header));
-  LARDER_TRY(request.body, take_body(*message));
+  LARDER_CHECK(take_header(**message, request.header));
+  LARDER_TRY(request.body, take_body(**message));
   return DecodedRequest{.texts = MessageHolder(std::move(message)), .request = std::move(request)};
 }
 

@@ -13,8 +13,13 @@ namespace larder::terminal {
 // called first of all, before any thread.
 void hold_standard_streams();
 
-// Says on stderr what is wrong with a command line, or on stdout the help that it asks for.
-// Returns 0 if it was help, else `wrong_usage`.
-int report(const CLI::App& app, const CLI::ParseError& error, int wrong_usage);
+struct ExitCodes {
+  int could_not_be_done = 1;
+  int wrong_usage = 2;
+};
+
+// Says on stderr what is wrong with a command line, or on stdout the help or version that it asks
+// for. Returns 0 if it was one of those and could be written, else one of `codes`.
+int report(const CLI::App& app, const CLI::ParseError& error, ExitCodes codes = {});
 
 }  // namespace larder::terminal

@@ -22,6 +22,16 @@ std::string with_thousands(std::uint64_t number) {
   return digits;
 }
 
+std::string as_time(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.1f} s", seconds);
+  if (seconds < 7200) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  return fmt::format("{:.1f} days", seconds / 86400);
+}
+
 std::string as_percent(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.2f} %", *ratio * 100) : "no data";
 }

@@ -14,6 +14,8 @@ Status print(std::string_view text);
 
 // "12,031"
 std::string with_thousands(std::uint64_t number);
+// A duration for people: "0.25 ms", "3.1 s", "12 min", "5.0 h", "3.2 days".
+std::string as_time(double seconds);
 // "36.64 %", or "no data"
 std::string as_percent(std::optional<double> ratio);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "core/base/printable.h"
 #include "workloads/json_problem.h"
 
 namespace larder::workloads {
@@ -202,7 +203,7 @@ class SessionParser {
   static std::string shown(const json& value) {
     if (value.is_object()) return "an object";
     if (value.is_array()) return "a list";
-    if (value.is_string()) return "the string " + excerpt(value.get_ref<const std::string&>());
+    if (value.is_string()) return "the string " + in_quotes(value.get_ref<const std::string&>());
     return value.dump();
   }
 

@@ -1,18 +1,8 @@
 #include "workloads/json_problem.h"
 
+#include "core/base/printable.h"
+
 namespace larder::workloads {
-namespace {
-
-std::string printable(std::string_view piece, std::size_t length_max) {
-  const bool cut = piece.size() > length_max;
-  std::string text(piece.substr(0, length_max));
-  for (char& c : text) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return cut ? text + "..." : text;
-}
-
-}  // namespace
 
 std::string json_problem(const std::exception& error) {
   std::string_view text = error.what();
@@ -25,7 +15,5 @@ std::string json_problem(const std::exception& error) {
   if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   return printable(text, 240);
 }
-
-std::string excerpt(std::string_view piece) { return "'" + printable(piece, 40) + "'"; }
 
 }  // namespace larder::workloads

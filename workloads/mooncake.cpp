@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/assert.h"
+#include "core/base/printable.h"
 #include "workloads/json_problem.h"
 
 namespace larder::workloads {
@@ -54,7 +55,7 @@ class LineEvents {
 
   bool null() { return other("null"); }
   bool boolean(bool value) { return other(value ? "true" : "false"); }
-  bool string(std::string& value) { return other("the string " + excerpt(value)); }
+  bool string(std::string& value) { return other("the string " + in_quotes(value)); }
   bool binary(json::binary_t&) { return other("binary"); }
   // Of numbers with a minus sign.
   bool number_integer(std::int64_t value) {
@@ -149,7 +150,7 @@ class LineEvents {
     const auto i = static_cast<std::size_t>(field_);
     std::string name(names[i]);
     if (in_ids_) name += '[' + std::to_string(fields.hash_ids.size()) + ']';
-    return refuse(name + " is " + std::string(value.substr(0, 60)) + ", must be " +
+    return refuse(name + " is " + printable(value, 80) + ", must be " +
                   std::string(in_ids_ ? id_needs : needs[i]));
   }
 

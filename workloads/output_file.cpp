@@ -21,6 +21,9 @@ std::unexpected<Error> system_failure(const std::string& what) {
   return failed(ErrorCode::file_write_fail, what + ": " + std::generic_category().message(errno));
 }
 
+// Of an open file that may have no other name.
+std::string name_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
 mode_t umask_now() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -39,24 +42,38 @@ Result<OutputFile> OutputFile::create(const fs::path& path) {
   if (exists && !S_ISREG(status.st_mode)) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return system_failure("cannot write " + path.string());
-    return OutputFile(path, "", descriptor);
+    return OutputFile(path, Kind::direct, "", descriptor);
   }
   std::error_code ignored;  // the path as it is will do, and fails below if it must
   const fs::path target = exists ? fs::canonical(path, ignored) : path;
-  std::string temporary = (target.empty() ? path : target).string() + ".XXXXXX";
-  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-  if (descriptor < 0) return system_failure("cannot write " + path.string());
-  OutputFile file(target.empty() ? path : target, temporary, descriptor);
+  LARDER_TRY(OutputFile file, create_beside(target.empty() ? path : target));
   const mode_t mode = exists ? status.st_mode & 07777 : new_file_mode & ~umask_now();
-  if (::fchmod(descriptor, mode) != 0) return file.failure("cannot write");
+  if (::fchmod(file.descriptor_, mode) != 0) return file.failure("cannot write");
   return file;
 }
 
-OutputFile::OutputFile(fs::path path, fs::path temporary, int descriptor)
-    : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+Result<OutputFile> OutputFile::create_beside(const fs::path& path) {
+  const fs::path directory = path.has_parent_path() ? path.parent_path() : ".";
+  const int nameless = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (nameless >= 0) {
+    OutputFile file(path, Kind::nameless, "", nameless);
+    if (::access(name_of(nameless).c_str(), F_OK) == 0) return file;  // /proc is there
+  }
+  std::string temporary = path.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) return system_failure("cannot write " + path.string());
+  return OutputFile(path, Kind::temporary, temporary, descriptor);
+}
+
+OutputFile::OutputFile(fs::path path, Kind kind, fs::path temporary, int descriptor)
+    : path_(std::move(path)),
+      kind_(kind),
+      temporary_(std::move(temporary)),
+      descriptor_(descriptor) {}
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
+      kind_(other.kind_),
       temporary_(std::exchange(other.temporary_, fs::path())),
       descriptor_(std::exchange(other.descriptor_, -1)),
       buffer_(std::move(other.buffer_)) {}
@@ -87,9 +104,25 @@ Status OutputFile::flush() {
   return {};
 }
 
+// A link does not replace what is there, a renaming does: so first under another name.
+Status OutputFile::give_name() {
+  constexpr int tries_max = 1000;
+  const std::string before = path_.string() + "." + std::to_string(::getpid()) + ".";
+  for (int i = 0;; ++i) {
+    const std::string name = before + std::to_string(i);
+    if (::linkat(AT_FDCWD, name_of(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return {};
+    }
+    if (errno != EEXIST || i == tries_max) return failure("cannot write");
+  }
+}
+
 Status OutputFile::commit() {
   LARDER_CHECK(flush());
-  if (!temporary_.empty() && ::fsync(descriptor_) != 0) return failure("cannot write");
+  if (kind_ != Kind::direct && ::fsync(descriptor_) != 0) return failure("cannot write");
+  if (kind_ == Kind::nameless) LARDER_CHECK(give_name());
   if (::close(std::exchange(descriptor_, -1)) != 0) return failure("cannot write");
   if (temporary_.empty()) return {};
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure("cannot write");

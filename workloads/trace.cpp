@@ -101,4 +101,9 @@ Result<std::unique_ptr<TraceReader>> open_trace(std::span<const fs::path> paths,
   return read_mooncake(std::move(files.front()), options.block_tokens);
 }
 
+std::string all_is_warmup(std::uint64_t warmup_requests, std::uint64_t requests) {
+  return "a warm-up of " + std::to_string(warmup_requests) +
+         " requests leaves none to count: the " + "trace has " + std::to_string(requests);
+}
+
 }  // namespace larder::workloads

@@ -45,4 +45,7 @@ struct TraceOptions {
 Result<std::unique_ptr<TraceReader>> open_trace(std::span<const std::filesystem::path> paths,
                                                 const TraceOptions& options = {});
 
+// That no request of a trace is left to be counted, in a sentence.
+std::string all_is_warmup(std::uint64_t warmup_requests, std::uint64_t requests);
+
 }  // namespace larder::workloads

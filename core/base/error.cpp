@@ -1,11 +1,16 @@
 #include "core/base/error.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/percent.h"
+#include "core/base/printable.h"
 
 namespace larder {
 namespace {
+
+constexpr std::size_t detail_bytes_max = 4096;  // as a message carries it
+constexpr std::size_t endpoint_shown_max = 300;
 
 struct Name {
   ErrorCode code;
@@ -72,7 +77,10 @@ bool is_error_code(std::int32_t number) {
 }
 
 Error::Error(ErrorCode code, std::string detail) : code_(code) {
-  own_facts().detail = std::move(detail);
+  const bool plain = std::ranges::all_of(detail, [](char c) { return c >= ' ' && c <= '~'; });
+  own_facts().detail = plain && detail.size() <= detail_bytes_max
+                           ? std::move(detail)
+                           : printable(detail, detail_bytes_max - 3);
 }
 
 Error::Error(const Error& other)
@@ -118,7 +126,7 @@ std::string Error::message() const {
   if (!known.detail.empty()) text += ": " + known.detail;
   if (!known.key.empty()) text += "; key '" + percent_escaped(known.key) + "'";
   if (known.size.value != 0) text += "; " + std::to_string(known.size.value) + " bytes";
-  if (!known.endpoint.empty()) text += "; at " + known.endpoint;
+  if (!known.endpoint.empty()) text += "; at " + printable(known.endpoint, endpoint_shown_max);
   if (known.elapsed.count() != 0) {
     text += "; after " + std::to_string(known.elapsed.count() / 1'000'000) + " ms";
   }

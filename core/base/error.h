@@ -63,7 +63,7 @@ bool is_error_code(std::int32_t number);
 
 // The facts that a person needs to act on an error. Unset ones are empty or zero.
 struct ErrorFacts {
-  std::string detail;  // a sentence, with the numbers in it
+  std::string detail;  // a sentence with the numbers in it, printable, 4 KiB at most
   std::string key;
   std::string endpoint;
   Bytes size;

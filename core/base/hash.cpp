@@ -1,6 +1,11 @@
 #include "core/base/hash.h"
 
 #include <xxhash.h>
+#if defined(__x86_64__)
+// XXH3's long loops for the widest vectors of this CPU, with the same results. The library itself
+// is built for the smallest.
+#include <xxh_x86dispatch.h>
+#endif
 
 #include <new>
 #include <utility>

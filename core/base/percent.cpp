@@ -3,19 +3,26 @@
 #include <charconv>
 #include <cstdint>
 
+#include "core/base/utf8.h"
+
 namespace larder {
 
 std::string percent_escaped(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string text;
   text.reserve(bytes.size());
-  for (const char c : bytes) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '%') {
-      text += c;
+  while (!bytes.empty()) {
+    const Utf8Character character = first_character(bytes);
+    const std::size_t length = character.length == 0 ? 1 : character.length;
+    if (character.length != 0 && is_shown(character.code) && character.code != '%') {
+      text += bytes.substr(0, length);
     } else {
-      text += {'%', digits[byte >> 4], digits[byte & 15]};
+      for (const char c : bytes.substr(0, length)) {
+        const auto byte = static_cast<std::uint8_t>(c);
+        text += {'%', digits[byte >> 4], digits[byte & 15]};
+      }
     }
+    bytes.remove_prefix(length);
   }
   return text;
 }

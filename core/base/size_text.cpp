@@ -5,6 +5,8 @@
 #include <limits>
 #include <system_error>
 
+#include "core/base/printable.h"
+
 namespace larder {
 namespace {
 
@@ -13,8 +15,7 @@ constexpr std::string_view unit_letters = "KMGTP";
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
 std::unexpected<Error> refused(std::string_view text, std::string_view why) {
-  return failed(ErrorCode::invalid_params, "'" + std::string(text.substr(0, 100)) +
-                                               "' is no size: " + std::string(why) +
+  return failed(ErrorCode::invalid_params, in_quotes(text) + " is no size: " + std::string(why) +
                                                " (sizes look like 4096, 512MiB or 4gb)");
 }
 
@@ -34,6 +35,8 @@ int shift_of(std::string_view unit) {
 Result<Bytes> parse_size(std::string_view text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   if (text.empty()) return refused(text, "it is empty");
+  if (text[0] == '\'' || text[0] == '"') return refused(text, "the quotes are part of it");
+  if (text[0] == '-' || text[0] == '+') return refused(text, "a size has no sign");
   if (digits == 0) return refused(text, "it must begin with a digit");
   std::uint64_t number = 0;
   const std::string_view whole = text.substr(0, digits);
@@ -44,19 +47,37 @@ Result<Bytes> parse_size(std::string_view text) {
   const bool spaced = unit.starts_with(' ');
   if (spaced) unit.remove_prefix(1);
   const int shift = spaced && unit.empty() ? -1 : shift_of(unit);
-  if (shift < 0) return refused(text, "its unit is not one of B, KiB, MiB, GiB, TiB, PiB");
+  if (shift < 0) {
+    return refused(text, in_quotes(unit.substr(0, 20)) +
+                             " is not one of the units B, KiB, MiB, GiB, TiB, PiB");
+  }
   if (number > std::numeric_limits<std::uint64_t>::max() >> shift) {
     return refused(text, "it does not fit into 64 bits");
   }
   return Bytes{number << shift};
 }
 
+std::string exact_size_text(Bytes size) {
+  int power = 0;
+  std::uint64_t number = size.value;
+  while (power < 5 && number != 0 && number % 1024 == 0) {
+    number /= 1024;
+    ++power;
+  }
+  if (power == 0) return std::to_string(number);
+  return std::to_string(number) + unit_letters[static_cast<std::size_t>(power - 1)] + "iB";
+}
+
 std::string size_text(Bytes size) {
   if (size.value < 1024) return std::to_string(size.value) + " B";
   int power = 1;
   while (power < 5 && size.value >> (10 * (power + 1)) != 0) ++power;
-  const double number =
+  double number =
       static_cast<double>(size.value) / static_cast<double>(std::uint64_t{1} << (10 * power));
+  if (number >= 1023.995 && power < 5) {  // it would be rounded to 1024.00
+    number /= 1024;
+    ++power;
+  }
   std::array<char, 32> text{};
   const auto [end, error] =
       std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed, 2);

@@ -14,6 +14,10 @@ namespace larder {
 // quotes, an unknown unit, 2^64 bytes or more).
 Result<Bytes> parse_size(std::string_view text);
 
+// What parse_size reads back to the same size, in the largest unit in which it is whole: "4GiB",
+// "1536KiB", "4097".
+std::string exact_size_text(Bytes size);
+
 // For people, in the largest unit that leaves at least 1: "1.50 GiB", "17 B".
 std::string size_text(Bytes size);
 

@@ -41,15 +41,64 @@ Catalog::Name Catalog::name(TenantId tenant, std::string_view text) {
 }
 
 Object* Catalog::head(const Name& key) const {
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? nullptr : *found;
+  const std::uint32_t slot = by_key_.find(key.hash, [&](std::uint32_t candidate) {
+    const Object& object = objects_[candidate];
+    return object.tenant == key.tenant && object.key() == key.text;
+  });
+  return slot == KeyIndex::none ? nullptr : &objects_[slot];
 }
 
 Catalog::Versions Catalog::find(const Name& key) const {
   Object* first = head(key);
   if (first == nullptr) return {};
   if (first->unfinished()) return {.current = nullptr, .unfinished = first};
-  return {.current = first, .unfinished = first->newer};
+  return {.current = first, .unfinished = newer(*first)};
+}
+
+void Catalog::prefetch(std::span<const Name> names) const {
+  for (const Name& name : names) by_key_.prefetch(name.hash);
+  for (const Name& name : names) {
+    const std::uint32_t slot = by_key_.candidate(name.hash);
+    if (slot != KeyIndex::none) objects_.prefetch(slot);
+  }
+  for (const Name& name : names) {
+    const std::uint32_t slot = by_key_.candidate(name.hash);
+    if (slot != KeyIndex::none) objects_[slot].prefetch_neighbours();
+  }
+}
+
+Extras* Catalog::extras(const Object& object) const {
+  return object.extras == no_extras ? nullptr : extras_.at(object.extras);
+}
+
+Extras& Catalog::make_extras(Object& object) {
+  if (object.extras == no_extras) object.extras = extras_.emplace(object).slot;
+  return *extras_.at(object.extras);
+}
+
+Object* Catalog::newer(const Object& object) const {
+  const Extras* const has = extras(object);
+  return has == nullptr ? nullptr : has->newer;
+}
+
+bool Catalog::soft_pinned(const Object& object) const {
+  const Extras* const has = extras(object);
+  return has != nullptr && has->soft_pin_end != Time::min();
+}
+
+const Group* Catalog::group(const Object& object) const {
+  const Extras* const has = extras(object);
+  return has == nullptr ? nullptr : has->group;
+}
+
+Time Catalog::soft_pin_end(const Object& object) const {
+  const Extras* const has = extras(object);
+  return has == nullptr ? Time::min() : has->soft_pin_end;
+}
+
+Time Catalog::expires(const Object& object) const {
+  const Extras* const has = extras(object);
+  return has == nullptr ? time_never : has->expires;
 }
 
 Group* Catalog::find_group(const Name& name) const {
@@ -63,22 +112,17 @@ bool Catalog::group_has_room(const Name& name) const {
 }
 
 Object& Catalog::add_unfinished(const Name& key, const NewObject& what) {
-  auto [object, slot] = objects_.emplace();
-  object.slot = slot;
+  Object& object = objects_.emplace(key.text);
   object.tenant = key.tenant;
-  object.key_text = std::make_unique_for_overwrite<char[]>(key.text.size());
-  object.key_length = static_cast<std::uint16_t>(key.text.size());
-  std::ranges::copy(key.text, object.key_text.get());
-  object.key_hash = key.hash;
   object.put_id = what.put_id;
   object.size = what.size;
   object.hard_pin = what.hard_pin;
   object.upsert = what.upsert;
-  if (Object* first = head(key)) {
-    LARDER_ASSERT(!first->unfinished() && first->newer == nullptr, "one unfinished put a key");
-    first->newer = &object;
+  if (Object* const first = what.beside) {
+    LARDER_ASSERT(!first->unfinished() && newer(*first) == nullptr, "one unfinished put a key");
+    make_extras(*first).newer = &object;
   } else {
-    by_key_.insert(&object);
+    by_key_.insert(key.hash, object.slot);
   }
   if (what.group) join(object, *what.group);
   return object;
@@ -97,8 +141,9 @@ void Catalog::join(Object& object, const Name& name) {
     group = &made;
   }
   LARDER_ASSERT(group->members.size() < group_members_max, "the group has no room");
-  group->members.push_back(object);
-  object.group = group;
+  Extras& own = make_extras(object);
+  own.group = group;
+  group->members.push_back(own);
 }
 
 const Unit* Catalog::find_unit(const Name& name) const {
@@ -106,15 +151,13 @@ const Unit* Catalog::find_unit(const Name& name) const {
   return find_group(name);
 }
 
-Unit& Catalog::unit(Object& object) {
-  if (object.group != nullptr) return *object.group;
+Unit& Catalog::unit(Object& object) const {
+  const Extras* const has = extras(object);
+  if (has != nullptr && has->group != nullptr) return *has->group;
   return object;
 }
 
-const Unit& Catalog::unit(const Object& object) {
-  if (object.group != nullptr) return *object.group;
-  return object;
-}
+const Unit& Catalog::unit(const Object& object) const { return unit(const_cast<Object&>(object)); }
 
 void Catalog::place(Unit& unit, bool evictable, const EvictionOrder::Insertion& how) {
   if (evictable == EvictionOrder::contains(unit)) {
@@ -133,18 +176,16 @@ void Catalog::place(Group& group, const Unit* parent) {
 
 void Catalog::publish(Object& object, const Publication& how, Bytes bytes) {
   LARDER_ASSERT(object.unfinished());
-  const Name key{object.tenant, object.key(), object.key_hash};
-  LARDER_ASSERT(head(key) == &object, "the older version is still there");
-  object.put = nullptr;
+  object.put = no_put;
   complete(object, how, bytes);
 }
 
 Object& Catalog::restore(const Name& key, const NewObject& what, const Publication& how,
                          const Replica& replica, Bytes bytes) {
   Object* unfinished = find(key).unfinished;
-  if (unfinished != nullptr) by_key_.erase(by_key_.find(key));
+  if (unfinished != nullptr) by_key_.erase(key.hash, unfinished->slot);
   Object& object = add_unfinished(key, what);
-  object.newer = unfinished;
+  if (unfinished != nullptr) make_extras(object).newer = unfinished;
   object.replicas.push_back(replica);
   complete(object, how, bytes);
   return object;
@@ -152,102 +193,121 @@ Object& Catalog::restore(const Name& key, const NewObject& what, const Publicati
 
 void Catalog::complete(Object& object, const Publication& how, Bytes bytes) {
   ++complete_;
+  count_only_copy(object, Counted::yes);
   if (how.time_to_live > Duration(0)) {
-    object.expires = later(how.now, how.time_to_live);
-    expiries_.arm(object.expires, object.slot);
+    const Time expires = make_extras(object).expires = later(how.now, how.time_to_live);
+    expiries_.arm(expires, object.slot);
   }
   if (how.soft_pin > Duration(0) && !object.hard_pin) {
-    object.soft_pin_end = later(how.now, how.soft_pin);
-    soft_pins_.arm(object.soft_pin_end, object.slot);
+    const Time end = make_extras(object).soft_pin_end = later(how.now, how.soft_pin);
+    soft_pins_.arm(end, object.slot);
   }
   Unit& whole = unit(object);
   const Unit* parent = how.parent ? find_unit(*how.parent) : nullptr;
   if (parent == &whole || (parent != nullptr && !EvictionOrder::contains(*parent)))
     parent = nullptr;
-  const bool soft_pinned = object.soft_pin_end != Time::min();
-  if (Group* group = object.group) {
-    ++group->complete;
-    if (object.hard_pin) ++group->hard_pinned;
-    if (soft_pinned) ++group->soft_pins;
-    if (EvictionOrder::contains(*group)) {
-      order_.resize(*group, group->bytes + bytes);
-      order_.access(*group);
-    } else {
-      group->bytes += bytes;
-    }
-    object.bytes = bytes;
-    place(*group, parent);
+  object.bytes = bytes;
+  if (whole.is_group) {
+    auto& group = static_cast<Group&>(whole);
+    ++group.complete;
+    if (object.hard_pin) ++group.hard_pinned;
+    if (soft_pinned(object)) ++group.soft_pins;
+    resize(group, group.bytes + bytes);
+    if (EvictionOrder::contains(group)) order_.access(group);
+    place(group, parent);
   } else {
-    object.bytes = bytes;
-    place(object, !object.hard_pin, {.soft_pinned = soft_pinned, .parent = parent});
+    place(object, !object.hard_pin, {.soft_pinned = soft_pinned(object), .parent = parent});
   }
+}
+
+void Catalog::resize(Unit& unit, Bytes bytes) {
+  if (EvictionOrder::contains(unit)) {
+    order_.resize(unit, bytes);
+  } else {
+    unit.bytes = bytes;
+  }
+}
+
+void Catalog::count_only_copy(const Object& object, Counted counted) {
+  if (object.replicas.size() != 1) return;
+  const SegmentIndex segment = object.replicas[0].segment;
+  if (segment >= only_in_.size()) only_in_.resize(segment + 1);
+  only_in_[segment] += counted == Counted::yes ? 1u : ~0u;
+}
+
+void Catalog::add_replica(Object& object, const Replica& replica, Bytes length) {
+  count_only_copy(object, Counted::no);
+  object.replicas.push_back(replica);
+  resize(object, object.bytes + length);
+}
+
+void Catalog::drop_replica(Object& object, std::size_t index, Bytes length) {
+  LARDER_ASSERT(object.replicas.size() > 1, "an object without a copy is erased");
+  object.replicas.erase(&object.replicas[index]);
+  count_only_copy(object, Counted::yes);
+  resize(object, object.bytes - length);
 }
 
 void Catalog::resize(Object& object, Bytes bytes) {
-  const auto set = [&](Unit& unit, Bytes to) {
-    if (EvictionOrder::contains(unit)) {
-      order_.resize(unit, to);
-    } else {
-      unit.bytes = to;
-    }
-  };
-  if (Group* group = object.group) {
-    set(*group, group->bytes - object.bytes + bytes);
-    object.bytes = bytes;
-  } else {
-    set(object, bytes);
-  }
+  Unit& whole = unit(object);
+  resize(whole, whole.bytes - object.bytes + bytes);
+  object.bytes = bytes;
 }
 
-void Catalog::leave(Object& object) {
-  Group* group = object.group;
-  group->members.erase(group->members.iterator_to(object));
+void Catalog::leave(Object& object, Group& group) {
+  Extras& own = *extras(object);
+  group.members.erase(group.members.iterator_to(own));
+  own.group = nullptr;
   if (!object.unfinished()) {
-    --group->complete;
-    if (object.hard_pin) --group->hard_pinned;
-    if (object.soft_pin_end != Time::min()) --group->soft_pins;
-    if (EvictionOrder::contains(*group)) {
-      order_.resize(*group, group->bytes - object.bytes);
-    } else {
-      group->bytes -= object.bytes;
-    }
-    place(*group, nullptr);
+    --group.complete;
+    if (object.hard_pin) --group.hard_pinned;
+    if (soft_pinned(object)) --group.soft_pins;
+    resize(group, group.bytes - object.bytes);
+    place(group, nullptr);
   }
-  object.group = nullptr;
-  if (group->members.empty()) {
-    by_group_.erase(group);
-    groups_.erase(group->slot);
+  if (group.members.empty()) {
+    by_group_.erase(&group);
+    groups_.erase(group.slot);
   }
 }
 
 void Catalog::erase(Object& object) {
-  const Name key{object.tenant, object.key(), object.key_hash};
-  Object* first = head(key);
+  const Name key = name_of(object);
+  Object* const first = head(key);
+  Object* const after = newer(object);
   if (first != &object) {
-    LARDER_ASSERT(first != nullptr && first->newer == &object, "the object is in the index");
-    first->newer = nullptr;
+    LARDER_ASSERT(first != nullptr && newer(*first) == &object, "the object is in the index");
+    extras(*first)->newer = nullptr;
+  } else if (after != nullptr) {
+    by_key_.replace(key.hash, object.slot, after->slot);
   } else {
-    by_key_.erase(by_key_.find(key));
-    if (object.newer != nullptr) by_key_.insert(object.newer);
+    by_key_.erase(key.hash, object.slot);
   }
+  const Extras* const has = extras(object);
   if (!object.unfinished()) {
     --complete_;
-    if (object.expires != time_never) expiries_.disarm(object.expires, object.slot);
-    if (object.soft_pin_end != Time::min()) soft_pins_.disarm(object.soft_pin_end, object.slot);
+    count_only_copy(object, Counted::no);
+    if (has != nullptr && has->expires != time_never) expiries_.disarm(has->expires, object.slot);
+    if (soft_pinned(object)) soft_pins_.disarm(has->soft_pin_end, object.slot);
   }
-  if (object.group != nullptr) {
-    leave(object);
+  if (has != nullptr && has->group != nullptr) {
+    leave(object, *has->group);
   } else if (EvictionOrder::contains(object)) {
     order_.erase(object);
   }
-  objects_.erase(object.slot);
+  if (has != nullptr) extras_.erase(object.extras);
+  objects_.erase(object);
+}
+
+const Unit* Catalog::parent(const Object& object) const {
+  return static_cast<const Unit*>(order_.parent(unit(object)));
 }
 
 Catalog::LeaseHandle Catalog::grant_lease(Object& object, Time now, Time until) {
   Unit& whole = unit(object);
   whole.lease.grant(now, until, lease_rounds_);
   if (EvictionOrder::contains(whole)) order_.access(whole);
-  const std::uint32_t slot = whole.is_group ? group_slot | object.group->slot : object.slot;
+  const std::uint32_t slot = whole.slot | (whole.is_group ? group_slot : 0);
   return {.slot = slot, .round = whole.lease.round};
 }
 
@@ -277,7 +337,7 @@ Object* Catalog::pop_expired(Time now) {
   const std::optional<std::uint32_t> slot = expiries_.pop(now);
   if (!slot) return nullptr;
   Object* object = objects_.at(*slot);
-  object->expires = time_never;
+  extras(*object)->expires = time_never;
   return object;
 }
 
@@ -285,10 +345,11 @@ bool Catalog::end_soft_pin(Time now) {
   const std::optional<std::uint32_t> slot = soft_pins_.pop(now);
   if (!slot) return false;
   Object& object = *objects_.at(*slot);
-  object.soft_pin_end = Time::min();
-  if (Group* group = object.group) {
-    --group->soft_pins;
-    place(*group, nullptr);
+  Extras& own = *extras(object);
+  own.soft_pin_end = Time::min();
+  if (own.group != nullptr) {
+    --own.group->soft_pins;
+    place(*own.group, nullptr);
   } else {
     place(object, true, {});  // a hard-pinned one has no soft pin
   }
@@ -305,27 +366,33 @@ std::optional<Time> Catalog::next_deadline() const {
 void Catalog::check_invariants() const {
   std::size_t complete = 0;
   std::size_t heads = 0;
+  std::vector<std::uint32_t> only_in(only_in_.size());
   for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot) {
     const Object* object = objects_.at(slot);
     if (object == nullptr) continue;
     LARDER_ASSERT(object->slot == slot);
-    const Object* first = head({object->tenant, object->key(), object->key_hash});
-    LARDER_ASSERT(first == object || (first != nullptr && first->newer == object));
+    const Object* first = head(name_of(*object));
+    LARDER_ASSERT(first == object || (first != nullptr && newer(*first) == object));
+    const Extras* const has = extras(*object);
+    LARDER_ASSERT(has == nullptr || has->object == object);
     heads += first == object ? 1 : 0;
     if (!object->unfinished()) {
       ++complete;
       LARDER_ASSERT(first == object, "the COMPLETE version leads");
       LARDER_ASSERT(!object->replicas.empty(), "a COMPLETE object has replicas");
+      if (object->replicas.size() == 1) ++only_in.at(object->replicas[0].segment);
       for (const Replica& replica : object->replicas) {
         LARDER_ASSERT(replica.state == ReplicaState::complete);
       }
       const bool pinned =
-          object->group != nullptr ? object->group->hard_pinned > 0 : object->hard_pin;
+          has != nullptr && has->group != nullptr ? has->group->hard_pinned > 0 : object->hard_pin;
       LARDER_ASSERT(EvictionOrder::contains(unit(*object)) == !pinned);
     }
   }
   LARDER_ASSERT(heads == by_key_.size());
+  by_key_.check_invariants();
   LARDER_ASSERT(complete == complete_);
+  LARDER_ASSERT(only_in == only_in_, "what lies in one segment alone is counted");
   for (std::uint32_t slot = 0; slot < groups_.slots(); ++slot) {
     const Group* group = groups_.at(slot);
     if (group == nullptr) continue;
@@ -334,13 +401,14 @@ void Catalog::check_invariants() const {
     std::uint32_t finished = 0;
     std::uint32_t hard_pinned = 0;
     std::uint32_t soft_pins = 0;
-    for (const Object& member : group->members) {
+    for (const Extras& member : group->members) {
       LARDER_ASSERT(member.group == group);
-      if (member.unfinished()) continue;
+      const Object& object = *member.object;
+      if (object.unfinished()) continue;
       ++finished;
-      hard_pinned += member.hard_pin;
-      soft_pins += member.soft_pin_end != Time::min();
-      bytes += member.bytes;
+      hard_pinned += object.hard_pin;
+      soft_pins += soft_pinned(object);
+      bytes += object.bytes;
     }
     LARDER_ASSERT(finished == group->complete && bytes == group->bytes);
     LARDER_ASSERT(hard_pinned == group->hard_pinned && soft_pins == group->soft_pins);
@@ -359,7 +427,7 @@ void Catalog::add_to(Digest& digest, Time now) const {
     digest.add(object->put_id.epoch.value).add(object->put_id.counter).add(object->size.value);
     digest.add(object->unfinished() ? 1 : 0).add(object->checksum).add(whole.stamp);
     digest.add(whole.lease.count).add(relative(whole.lease.end, now));
-    digest.add(relative(whole.lease.exists_end, now)).add(relative(object->expires, now));
+    digest.add(relative(whole.lease.exists_end, now)).add(relative(expires(*object), now));
     for (const Replica& replica : object->replicas) {
       digest.add(replica.segment).add(replica.offset.value).add(std::uint64_t(replica.state));
     }

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/archive.h"
 #include "core/base/time.h"
 
 namespace larder {
@@ -25,6 +26,9 @@ class Deadlines {
     return key;
   }
   std::size_t size() const { return due_.size(); }
+  void archive(Archive& archive) { archive(due_); }
+  // In the order in which they come up.
+  const std::set<std::pair<Time, Key>>& all() const { return due_; }
 
  private:
   std::set<std::pair<Time, Key>> due_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/base/archive.h"
 #include "core/base/error.h"
 #include "core/space/space.h"
 
@@ -47,6 +48,9 @@ struct Replica {
   // Every change of state goes through here; an illegal one is a broken invariant of the caller.
   void advance(ReplicaEvent event);
 };
+inline void archive_parts(Archive& archive, Replica& replica) {
+  archive(replica.segment, replica.extent, replica.state, replica.confirmed_by, replica.offset);
+}
 static_assert(sizeof(Replica) == 24, "it is part of the bytes that each key costs the master");
 
 }  // namespace larder

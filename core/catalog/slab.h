@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/archive.h"
 #include "core/base/assert.h"
 
 namespace larder {
@@ -67,6 +68,17 @@ class Slab {
     return (chunk.taken >> place & 1) != 0 ? chunk.record(place) : nullptr;
   }
 
+  // Records, on loading default ones, are told to each(record, slot).
+  template <class Each>
+  void archive(Archive& archive, Each each) {
+    std::uint32_t slots = slots_;
+    archive(slots, vacant_);
+    if (archive.loading() && !load(archive, slots)) return;
+    for (std::uint32_t slot = 0; slot < slots_ && archive.good(); ++slot) {
+      if (T* record = at(slot)) each(*record, slot);
+    }
+  }
+
   std::size_t size() const { return size_; }
   std::uint32_t slots() const { return slots_; }  // the bound of a walk
 
@@ -79,6 +91,29 @@ class Slab {
       return std::launder(reinterpret_cast<T*>(bytes + sizeof(T) * place));
     }
   };
+  // Of an empty slab: all slots but vacant_ have a record.
+  bool load(Archive& archive, std::uint32_t slots) {
+    const std::size_t taken = slots - vacant_.size();
+    if (!archive.require(vacant_.size() <= slots && taken <= archive.left(), "too many slots")) {
+      return false;
+    }
+    std::vector<bool> vacant(slots);
+    for (const std::uint32_t slot : vacant_) {
+      if (!archive.require(slot < slots && !vacant[slot], "a slot is vacant twice")) return false;
+      vacant[slot] = true;
+    }
+    for (; slots_ < slots; ++slots_) {
+      if (slots_ % per_chunk == 0) chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
+      if (vacant[slots_]) continue;
+      Chunk& chunk = *chunks_.back();
+      const std::uint32_t place = slots_ % per_chunk;
+      chunk.taken |= std::uint64_t{1} << place;
+      std::construct_at(chunk.record(place));
+      ++size_;
+    }
+    return true;
+  }
+
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<std::uint32_t> vacant_;
   std::uint32_t slots_ = 0;

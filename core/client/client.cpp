@@ -83,11 +83,22 @@ Task<Status> learn_segments(ClientState& client, std::vector<SegmentId> ids, Tim
   co_return status;
 }
 
+Task<std::vector<MasterSession::Answered>> look_up(ClientState& client, RequestBody body,
+                                                   Time deadline) {
+  const Time began = client.now();
+  auto answers = co_await client.session.call(std::move(body), deadline);
+  client.stages.add(ClientStage::lookup, client.now() - began);
+  co_return answers;
+}
+
 Task<Done> move_bytes(ClientState& client, Transfer transfer, std::string_view endpoint,
-                      Time deadline) {
-  client.endpoints.trying(endpoint, client.now());
+                      MoveTimes times) {
+  const Time began = client.now();
+  client.endpoints.trying(endpoint, began);
   ++client.counters.transfers;
-  const Status whole = co_await Moved(client.ports.transport, std::move(transfer), deadline);
+  client.stages.add(ClientStage::queue, began - times.told);
+  const Status whole = co_await Moved(client.ports.transport, std::move(transfer), times.deadline);
+  client.stages.add(ClientStage::transfer, client.now() - began);
   if (whole) {
     client.endpoints.succeeded(endpoint);
   } else {
@@ -136,8 +147,23 @@ Task<std::vector<Result<PutOutcome>>> Client::put(std::span<const PutItem> items
   return run_put(*state_, items, options, deadline);
 }
 
-Task<std::vector<Result<GetOutcome>>> Client::get(std::span<const GetItem> items, Time deadline) {
-  return run_get(*state_, items, deadline);
+Task<std::vector<Result<PutWriter>>> Client::begin_put(std::span<const PutInParts> items,
+                                                       PutOptions options, Time deadline) {
+  return run_begin_put(*state_, items, options, deadline);
+}
+
+Task<std::vector<Status>> Client::write_parts(std::span<const PutPart> parts, Time deadline) {
+  return run_write_parts(*state_, parts, deadline);
+}
+
+Task<std::vector<Result<PutOutcome>>> Client::end_put(std::span<PutWriter* const> writers,
+                                                      Time deadline) {
+  return run_end_put(*state_, writers, deadline);
+}
+
+Task<std::vector<Result<GetOutcome>>> Client::get(std::span<const GetItem> items, Time deadline,
+                                                  GetOptions options) {
+  return run_get(*state_, items, options, deadline);
 }
 
 Task<std::vector<Result<Existence>>> Client::exists(std::span<const std::string_view> keys,
@@ -178,6 +204,22 @@ Task<std::vector<Status>> Client::remove(std::span<const std::string_view> keys,
                                    });
 }
 
+Task<Result<ObjectPage>> Client::list(ListQuery query, ListCursor cursor, std::uint32_t limit,
+                                      Time deadline) {
+  return ask_one<ObjectPage>(
+      *state_,
+      ListObjects{
+          .prefix = query.prefix, .pattern = query.pattern, .cursor = cursor, .limit = limit},
+      deadline);
+}
+
+Task<std::vector<Result<ObjectDetails>>> Client::describe(std::span<const std::string_view> keys,
+                                                          Time deadline) {
+  return ask_of_keys<DescribeObjects, ObjectDetails>(
+      *state_, {}, keys, deadline,
+      [](MasterSession::Answered& answered) { return value_of<ObjectDetails>(answered.answer); });
+}
+
 Task<Result<StatusReport>> Client::status(Time deadline) {
   return ask_one<StatusReport>(*state_, GetStatus{}, deadline);
 }
@@ -189,7 +231,8 @@ Task<Result<QuiesceReport>> Client::quiesce(Time deadline) {
 Time Client::next_keep_alive() const { return state_->session.next_keep_alive(); }
 
 Task<Status> Client::keep_alive(Time deadline) {
-  auto answers = co_await state_->session.call(KeepAlive{}, deadline);
+  auto answers =
+      co_await state_->session.call(KeepAlive{.stages = state_->stages.take_unsent()}, deadline);
   Answer& answer = answers.front().answer;
   if (!answer) co_return std::unexpected(std::move(answer).error());
   co_return Status();
@@ -204,6 +247,8 @@ Time Client::operation_deadline(Bytes bytes) const {
 Time Client::control_deadline() const {
   return state_->now() + state_->config.timing.control_deadline;
 }
+
+const StageTimes& Client::stages() const { return state_->stages; }
 
 const ClientCounters& Client::counters() const { return state_->counters; }
 

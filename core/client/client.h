@@ -11,6 +11,8 @@
 #include "core/base/error.h"
 #include "core/base/id.h"
 #include "core/base/time.h"
+#include "core/client/items.h"
+#include "core/client/put_writer.h"
 #include "core/ports/clock.h"
 #include "core/ports/master_link.h"
 #include "core/ports/task.h"
@@ -55,53 +57,6 @@ struct ClientConfig {
   std::uint64_t seed = 0;  // of the jitter of retries, and of the spread over replicas
 };
 
-struct PutItem {
-  std::string_view key;
-  std::span<const ConstSlice> value;  // the slices in order are the value; never copied together
-  std::uint32_t replicas = 1;         // 1 to replicas_max
-  std::string_view group;             // objects that live and die together; empty: none
-  std::string_view parent;            // the key or group that this one extends; empty: none
-  Duration soft_pin{0};
-  Duration time_to_live{0};  // zero: no end
-  bool hard_pin = false;
-};
-
-struct PutOptions {
-  bool upsert = false;  // a new version beside the old one, which is readable until the swap
-  std::span<const SegmentId> preferred;  // placed there first while they have room
-};
-
-struct PutOutcome {
-  PutId put_id;                 // none if already stored
-  std::uint32_t replicas = 0;   // sealed and published: 1 to what was asked for
-  bool already_stored = false;  // the key was there, whole; its bytes are unchanged
-};
-
-struct GetItem {
-  std::string_view key;
-  // Whole get: in all at least the object's size, of which only the first `size` bytes are written.
-  // Ranged get: exactly what is wanted. May be dirty after a failure: only the result says whether
-  // the bytes may be used.
-  std::span<const Slice> into;
-  std::optional<Bytes> range_offset = std::nullopt;  // set: a ranged get, from here in the payload
-};
-
-struct GetOutcome {
-  PutId put_id;                    // whose bytes these are
-  Bytes size;                      // written into the slices
-  bool checksum_verified = false;  // false for a range, and where writer or reader has them off
-};
-
-struct ObjectSummary {
-  PutId put_id;
-  Bytes size;
-  std::uint32_t replicas = 0;
-};
-
-struct RemoveOptions {
-  bool force = false;  // also while leased
-};
-
 struct ClientCounters {
   std::uint64_t master_calls = 0;     // requests handed to the link
   std::uint64_t sessions_opened = 0;  // or resumed
@@ -128,17 +83,28 @@ class Client {
   Task<std::vector<Result<PutOutcome>>> put(std::span<const PutItem> items, PutOptions options,
                                             Time deadline);
 
+  // The same for values whose bytes come in parts (core/client/put_writer.h): begin_put asks for
+  // space, as many write_parts as one likes give the bytes, and end_put publishes them. Each is one
+  // call to the master or one transfer for each node, whatever the number of items. Errors of an
+  // item also: invalid_write (the put is dead or has ended, or another call on it is under way).
+  Task<std::vector<Result<PutWriter>>> begin_put(std::span<const PutInParts> items,
+                                                 PutOptions options, Time deadline);
+  Task<std::vector<Status>> write_parts(std::span<const PutPart> parts, Time deadline);
+  Task<std::vector<Result<PutOutcome>>> end_put(std::span<PutWriter* const> writers, Time deadline);
+
   // Reads straight into the slices. Goes on to other replicas, and asks the master once more, by
   // itself. Errors of an item also: object_not_found; lease_expired (the read ended too late to be
   // trusted); checksum_mismatch; replica_is_gone.
-  Task<std::vector<Result<GetOutcome>>> get(std::span<const GetItem> items, Time deadline);
+  Task<std::vector<Result<GetOutcome>>> get(std::span<const GetItem> items, Time deadline,
+                                            GetOptions options = {});
 
   // A missing key is no error. `lease`: for how long from the answer on a get of it will work.
   Task<std::vector<Result<Existence>>> exists(std::span<const std::string_view> keys,
                                               Time deadline);
 
-  // For callers that must make buffers first; counts as a use of the object, like get. Errors of an
-  // item: object_not_found.
+  // For callers that must make buffers first; counts as a use of the object, like get, and as a get
+  // in the master's figures: tell the get that follows (GetOptions::looked_up). Errors of an item:
+  // object_not_found.
   Task<std::vector<Result<ObjectSummary>>> lookup(std::span<const std::string_view> keys,
                                                   Time deadline);
 
@@ -147,6 +113,19 @@ class Client {
   // back if the master restarts.
   Task<std::vector<Status>> remove(std::span<const std::string_view> keys, RemoveOptions options,
                                    Time deadline);
+
+  // One part of a walk over this tenant's objects, of at most `limit` (0: as many as the master
+  // gives). `cursor` is {} for the first part, then the `next` of the part before. A part may be
+  // short or empty with more to come; what an object that comes or goes meanwhile means for the
+  // walk says ListObjects. Errors: invalid_params (the pattern; the master has changed: begin
+  // again).
+  Task<Result<ObjectPage>> list(ListQuery query, ListCursor cursor, std::uint32_t limit,
+                                Time deadline);
+
+  // Everything that is known of each key, which is no use of the object. Errors of an item:
+  // object_not_found.
+  Task<std::vector<Result<ObjectDetails>>> describe(std::span<const std::string_view> keys,
+                                                    Time deadline);
 
   Task<Result<StatusReport>> status(Time deadline);
   // Gives all leases back; for runs in lock step (Quiesce in core/protocol/request.h).
@@ -166,6 +145,9 @@ class Client {
   Time control_deadline() const;
 
   const ClientCounters& counters() const;
+  // How long lookup, queue and transfer took, since the client's start. What is new of it goes to
+  // the master with each renewal of the session.
+  const StageTimes& stages() const;
 
  private:
   std::unique_ptr<ClientState> state_;

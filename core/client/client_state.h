@@ -23,6 +23,7 @@ struct ClientState {
   ClientPorts ports;
   ClientConfig config;
   ClientCounters counters;
+  StageTimes stages;
   MasterSession session;
   SegmentCache segments;
   EndpointHealth endpoints;
@@ -33,10 +34,19 @@ struct ClientState {
 // Error: the master could not be asked.
 Task<Status> learn_segments(ClientState& client, std::vector<SegmentId> ids, Time deadline);
 
-// Transport::submit for one node, keeping book of whether its endpoint answers. What came of it is
-// in the results of the items. Precondition: the endpoint may be tried now, and outlives the task.
+// Transport::submit for one node, keeping book of whether its endpoint answers, and of the time
+// since the master told of it (`told`). What came of it is in the results of the items.
+// Precondition: the endpoint may be tried now, and outlives the task.
+struct MoveTimes {
+  Time told;
+  Time deadline;
+};
 Task<Done> move_bytes(ClientState& client, Transfer transfer, std::string_view endpoint,
-                      Time deadline);
+                      MoveTimes times);
+
+// MasterSession::call for places or replicas, of which the time counts as lookup.
+Task<std::vector<MasterSession::Answered>> look_up(ClientState& client, RequestBody body,
+                                                   Time deadline);
 
 // Gives puts up without waiting for the answer, which comes only when their nodes have retired
 // them.
@@ -46,6 +56,13 @@ void revoke_unwaited(ClientState& client, PutRevoke revoke);
 Status check_key(std::string_view key);
 // What no call may exceed.
 Status check_count(std::size_t items);
+
+// What is wrong with a put of so many bytes, as far as the client can tell; its value is not looked
+// at.
+Status check_put(const PutItem& item, Bytes size, Bytes object_bytes_max);
+// How a put asks for space, and what its nodes must know of it. Views of the item's texts.
+PutStart::Item start_item(const PutItem& item, Bytes size);
+ObjectRecord record_of(const ClientState& client, const PutItem& item, Bytes size);
 
 // `error` with the key and how long the call has taken.
 Error explained(Error error, std::string_view key, Duration elapsed);
@@ -83,7 +100,15 @@ Bytes total_bytes(std::span<const std::span<Byte>> slices) {
 
 Task<std::vector<Result<PutOutcome>>> run_put(ClientState& client, std::span<const PutItem> items,
                                               PutOptions options, Time deadline);
+Task<std::vector<Result<PutWriter>>> run_begin_put(ClientState& client,
+                                                   std::span<const PutInParts> items,
+                                                   PutOptions options, Time deadline);
+Task<std::vector<Status>> run_write_parts(ClientState& client, std::span<const PutPart> parts,
+                                          Time deadline);
+Task<std::vector<Result<PutOutcome>>> run_end_put(ClientState& client,
+                                                  std::span<PutWriter* const> writers,
+                                                  Time deadline);
 Task<std::vector<Result<GetOutcome>>> run_get(ClientState& client, std::span<const GetItem> items,
-                                              Time deadline);
+                                              GetOptions options, Time deadline);
 
 }  // namespace larder

@@ -34,11 +34,14 @@ struct GetCall {
   ClientState& client;
   Time began;
   Time deadline;
+  bool counted = false;  // as gets, by the master
+  Time told{};           // when the master last answered
   std::vector<GetWork> works;
 
   void finish(GetWork& work, Error error) {
     work.stage = GetWork::Stage::done;
     work.lease = {};
+    if (work.list.size > 0_B) error = std::move(error).with_size(work.list.size);
     work.result =
         std::unexpected(explained(std::move(error), work.item->key, client.now() - began));
   }
@@ -90,19 +93,20 @@ void take_list(GetCall& call, GetWork& work, MasterSession::Answered answered) {
   work.places.clear();
   work.stage = GetWork::Stage::read;
   if (Status fits = check_room(work); !fits) {
-    call.finish(work, std::move(fits).error().with_size(work.list.size));
+    call.finish(work, std::move(fits).error());
   }
 }
 
 Task<Done> ask(GetCall& call) {
   const std::vector<GetWork*> asking = call.at(GetWork::Stage::ask);
-  GetReplicaList request;
+  GetReplicaList request{.again = std::exchange(call.counted, true)};
   for (GetWork* work : asking) {
     work->lease = {};  // the old one goes back with this very question
     ++work->times_asked;
     request.items.push_back({.key = work->item->key});
   }
-  auto answers = co_await call.client.session.call(std::move(request), call.deadline);
+  auto answers = co_await look_up(call.client, std::move(request), call.deadline);
+  call.told = call.client.now();
   std::vector<SegmentId> segments;
   for (std::size_t i = 0; i < asking.size(); ++i) {
     take_list(call, *asking[i], std::move(answers[i]));
@@ -195,6 +199,7 @@ struct ReadPart {
   Part part;                // of the payload
   std::vector<Slice> into;  // empty: the caller's slices as they are
   FooterBytes footer{};
+  std::optional<std::uint64_t> computed;  // of its bytes, where the transport hashed them
   Status result = failed(ErrorCode::internal_error);  // the transport sets it
 };
 struct ItemRead {
@@ -234,10 +239,16 @@ std::vector<NodeRead> group_by_node(GetCall& call, std::span<GetWork* const> rea
   return nodes;
 }
 
-Read read_of(NodeRead& node, bool footers) {
+bool is_verified(const ClientState& client, const GetWork& work) {
+  return client.config.guards.checksum && client.config.checksum && !work.ranged() &&
+         work.list.checksum.has_value();
+}
+
+Read read_of(const ClientState& client, NodeRead& node, bool footers) {
   Read read;
   for (ItemRead& item : node.items) {
     const GetWork& work = *item.work;
+    const bool hashed = item.parts.size() == 1 && is_verified(client, work);
     for (ReadPart& part : item.parts) {
       read.ranges.push_back(
           {.put_id = work.list.put_id,
@@ -247,6 +258,7 @@ Read read_of(NodeRead& node, bool footers) {
            .offset = part.part.offset,
            .into = part.into.empty() ? work.item->into : std::span<const Slice>(part.into),
            .result = &part.result,
+           .computed = hashed ? &part.computed : nullptr,
            .footer = footers ? &part.footer : nullptr});
     }
   }
@@ -259,7 +271,8 @@ Task<Done> read_node(GetCall& call, NodeRead& node, bool footers) {
                                         .now = call.client.now(),
                                         .deadline = call.deadline,
                                         .patience = call.client.config.timing.fill_stalled});
-  return move_bytes(call.client, read_of(node, footers), node.segment->endpoint, until);
+  return move_bytes(call.client, read_of(call.client, node, footers), node.segment->endpoint,
+                    {.told = call.told, .deadline = until});
 }
 
 // ---- check: in this order, and only then it is a success ---------------------------------------
@@ -279,8 +292,10 @@ Status check_footers(const ItemRead& read) {
   return {};
 }
 
-// The whole payload as it now stands in the caller's slices.
-std::uint64_t checksum_of(const GetWork& work) {
+// Of the whole payload as it stands in the caller's slices.
+std::uint64_t checksum_of(const ItemRead& read) {
+  if (read.parts.size() == 1 && read.parts.front().computed) return *read.parts.front().computed;
+  const GetWork& work = *read.work;
   ChecksumStream stream;
   for (const Slice slice : part_of(work.item->into, work.part())) stream.update(slice);
   return stream.value();
@@ -291,13 +306,16 @@ Result<GetOutcome> checked(GetCall& call, ItemRead& read) {
   GetWork& work = *read.work;
   for (ReadPart& part : read.parts) LARDER_CHECK(std::move(part.result));
   if (client.ports.transport.traits().one_sided && client.config.guards.footer) {
-    LARDER_CHECK(check_footers(read));
+    if (Status good = check_footers(read); !good) {
+      // Retired meanwhile, or broken: the node knows, and mends it.
+      client.session.report_bad_bytes(work.extent(), work.item->key);
+      return std::unexpected(std::move(good).error());
+    }
   }
-  const bool verify = client.config.guards.checksum && client.config.checksum && !work.ranged() &&
-                      work.list.checksum.has_value();
+  const bool verify = is_verified(client, work);
   if (verify) {
     ++client.counters.checksum_passes;
-    if (checksum_of(work) != *work.list.checksum) {
+    if (checksum_of(read) != *work.list.checksum) {
       client.session.report_bad_bytes(work.extent(), work.item->key);
       return failed(ErrorCode::checksum_mismatch, "the bytes are not those that were put");
     }
@@ -305,8 +323,10 @@ Result<GetOutcome> checked(GetCall& call, ItemRead& read) {
   if (is_late(client, work)) {
     return failed(ErrorCode::lease_expired, "the read ended after its lease");
   }
-  return GetOutcome{
-      .put_id = work.list.put_id, .size = work.part().length, .checksum_verified = verify};
+  return GetOutcome{.put_id = work.list.put_id,
+                    .size = work.part().length,
+                    .checksum_verified = verify,
+                    .checksum = work.list.checksum};
 }
 
 void take_read(GetCall& call, ItemRead& read) {
@@ -343,8 +363,9 @@ Task<Done> read(GetCall& call) {
 }  // namespace
 
 Task<std::vector<Result<GetOutcome>>> run_get(ClientState& client, std::span<const GetItem> items,
-                                              Time deadline) {
-  GetCall call{.client = client, .began = client.now(), .deadline = deadline};
+                                              GetOptions options, Time deadline) {
+  GetCall call{
+      .client = client, .began = client.now(), .deadline = deadline, .counted = options.looked_up};
   const Status count = check_count(items.size());
   call.works.resize(items.size());
   for (std::size_t i = 0; i < items.size(); ++i) {

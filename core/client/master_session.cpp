@@ -102,6 +102,7 @@ Task<Result<Reply>> MasterSession::send(Request& request, Time deadline) {
   ++counters_.master_calls;
   sent_at_ = ports_.clock.now();
   Result<Reply> reply = co_await ports_.master.call(request, deadline);
+  answers_ = reply.has_value();
   if (!reply) {
     keep_bad_bytes(std::move(reports));
     co_return reply;
@@ -185,6 +186,8 @@ Task<std::vector<MasterSession::Answered>> MasterSession::call(RequestBody body,
 Task<Status> MasterSession::close(Time deadline) {
   if (!open_) co_return Status();
   open_ = false;
+  // Who closes because the master is silent has waited for it long enough: it is told, no more.
+  if (!answers_) deadline = std::min(deadline, ports_.clock.now());
   Request request{.body = CloseSession{}};
   Result<Reply> reply = co_await send(request, deadline);
   if (!reply) co_return std::unexpected(std::move(reply).error());

@@ -60,6 +60,7 @@ class MasterSession {
   SessionOpened terms_;
   Epoch epoch_;
   Time sent_at_;
+  bool answers_ = true;  // the newest call that ended had an answer
   std::uint64_t last_number_ = 0;
   std::vector<std::uint64_t> unanswered_;  // ascending
   std::vector<LeaseReturn> lease_returns_;

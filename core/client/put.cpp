@@ -31,6 +31,7 @@ struct PutCall {
   PutOptions options;
   Time began;
   Time deadline;
+  Time told{};  // when the master last gave places
   std::vector<PutWork> works;
   std::vector<SegmentId> avoid;  // ascending
 
@@ -55,33 +56,6 @@ struct PutCall {
     return found;
   }
 };
-
-Status check(const PutItem& item, Bytes object_bytes_max) {
-  LARDER_CHECK(check_key(item.key));
-  for (const std::string_view name : {item.group, item.parent}) {
-    if (name.size() > key_bytes_max) {
-      return failed(ErrorCode::invalid_params,
-                    "a group's or parent's name has " + std::to_string(name.size()) +
-                        " bytes; at most " + std::to_string(key_bytes_max));
-    }
-  }
-  const Bytes size = total_bytes(item.value);
-  if (size == 0_B) return failed(ErrorCode::invalid_params, "the value has no bytes");
-  if (size > object_bytes_max) {
-    return failed(ErrorCode::invalid_params, "the value has " + std::to_string(size.value) +
-                                                 " bytes; an object at most " +
-                                                 std::to_string(object_bytes_max.value));
-  }
-  if (item.replicas < 1 || item.replicas > replicas_max) {
-    return failed(ErrorCode::invalid_params, std::to_string(item.replicas) + " replicas; 1 to " +
-                                                 std::to_string(replicas_max) +
-                                                 " can be asked for");
-  }
-  if (item.soft_pin < Duration(0) || item.time_to_live < Duration(0)) {
-    return failed(ErrorCode::invalid_params, "a negative pin or time to live");
-  }
-  return {};
-}
 
 // The one pass over the data that a put makes, and only when space for it was granted.
 void make_checksum(ClientState& client, PutWork& work) {
@@ -128,16 +102,10 @@ Task<Done> start(PutCall& call) {
   PutStart request{.upsert = call.options.upsert, .avoid = call.avoid};
   request.preferred.assign(call.options.preferred.begin(), call.options.preferred.end());
   for (const PutWork* work : starting) {
-    request.items.push_back({.key = work->item->key,
-                             .size = work->size,
-                             .replicas = work->item->replicas,
-                             .group = work->item->group,
-                             .parent = work->item->parent,
-                             .soft_pin = work->item->soft_pin,
-                             .time_to_live = work->item->time_to_live,
-                             .hard_pin = work->item->hard_pin});
+    request.items.push_back(start_item(*work->item, work->size));
   }
-  auto answers = co_await call.client.session.call(std::move(request), call.deadline);
+  auto answers = co_await look_up(call.client, std::move(request), call.deadline);
+  call.told = call.client.now();
   std::vector<SegmentId> segments;
   for (std::size_t i = 0; i < starting.size(); ++i) {
     take_grant(call, *starting[i], std::move(answers[i]));
@@ -212,14 +180,7 @@ Fill fill_of(PutCall& call, NodeFill& node) {
     fill.ranges.push_back(
         {.item = {.put_id = part.work->grant.put_id,
                   .location = part.work->grant.replicas[part.replica],
-                  .record = {.tenant = call.client.config.tenant,
-                             .key = item.key,
-                             .group = item.group,
-                             .parent = item.parent,
-                             .size = part.work->size,
-                             .soft_pin = item.soft_pin,
-                             .time_to_live = item.time_to_live,
-                             .hard_pin = item.hard_pin},
+                  .record = record_of(call.client, item, part.work->size),
                   .part_offset = part.part.offset,
                   .part_length = part.part.length,
                   .checksum = last ? part.work->checksum : std::nullopt,
@@ -244,7 +205,7 @@ Task<Done> fill_node(PutCall& call, NodeFill& node) {
                                         .deadline = call.deadline,
                                         .patience = client.config.timing.fill_stalled});
   co_return co_await move_bytes(client, fill_of(call, node), node.segment->endpoint,
-                                std::min(until, node.allowed));
+                                {.told = call.told, .deadline = std::min(until, node.allowed)});
 }
 
 void take_fills(PutCall& call, NodeFill& node) {
@@ -336,6 +297,54 @@ Task<Done> end(PutCall& call) {
 
 }  // namespace
 
+Status check_put(const PutItem& item, Bytes size, Bytes object_bytes_max) {
+  LARDER_CHECK(check_key(item.key));
+  for (const std::string_view name : {item.group, item.parent}) {
+    if (name.size() > key_bytes_max) {
+      return failed(ErrorCode::invalid_params,
+                    "a group's or parent's name has " + std::to_string(name.size()) +
+                        " bytes; at most " + std::to_string(key_bytes_max));
+    }
+  }
+  if (size == 0_B) return failed(ErrorCode::invalid_params, "the value has no bytes");
+  if (size > object_bytes_max) {
+    return failed(ErrorCode::invalid_params, "the value has " + std::to_string(size.value) +
+                                                 " bytes; an object at most " +
+                                                 std::to_string(object_bytes_max.value));
+  }
+  if (item.replicas < 1 || item.replicas > replicas_max) {
+    return failed(ErrorCode::invalid_params, std::to_string(item.replicas) + " replicas; 1 to " +
+                                                 std::to_string(replicas_max) +
+                                                 " can be asked for");
+  }
+  if (item.soft_pin < Duration(0) || item.time_to_live < Duration(0)) {
+    return failed(ErrorCode::invalid_params, "a negative pin or time to live");
+  }
+  return {};
+}
+
+PutStart::Item start_item(const PutItem& item, Bytes size) {
+  return {.key = item.key,
+          .size = size,
+          .replicas = item.replicas,
+          .group = item.group,
+          .parent = item.parent,
+          .soft_pin = item.soft_pin,
+          .time_to_live = item.time_to_live,
+          .hard_pin = item.hard_pin};
+}
+
+ObjectRecord record_of(const ClientState& client, const PutItem& item, Bytes size) {
+  return {.tenant = client.config.tenant,
+          .key = item.key,
+          .group = item.group,
+          .parent = item.parent,
+          .size = size,
+          .soft_pin = item.soft_pin,
+          .time_to_live = item.time_to_live,
+          .hard_pin = item.hard_pin};
+}
+
 Task<std::vector<Result<PutOutcome>>> run_put(ClientState& client, std::span<const PutItem> items,
                                               PutOptions options, Time deadline) {
   PutCall call{.client = client, .options = options, .began = client.now(), .deadline = deadline};
@@ -345,7 +354,7 @@ Task<std::vector<Result<PutOutcome>>> run_put(ClientState& client, std::span<con
     PutWork& work = call.works[i];
     work.item = &items[i];
     work.size = total_bytes(items[i].value);
-    Status good = count ? check(items[i], client.session.object_bytes_max()) : count;
+    Status good = count ? check_put(items[i], work.size, client.session.object_bytes_max()) : count;
     if (!good) call.finish(work, std::move(good).error());
   }
   for (std::uint32_t round = 0; !call.at(PutWork::Stage::start).empty(); ++round) {

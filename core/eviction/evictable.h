@@ -12,6 +12,12 @@ struct EvictionLinks {
   EvictionLinks* second = nullptr;
   EvictionLinks* third = nullptr;
   bool red = false;
+
+  // Starts to load what taking it out of a list will touch.
+  void prefetch_neighbours() const {
+    __builtin_prefetch(first, 1);
+    __builtin_prefetch(second, 1);
+  }
 };
 
 // What eviction orders and takes as a whole, a *unit*: a lone object, or a group. It is embedded in
@@ -30,11 +36,11 @@ struct Evictable : EvictionLinks {
   bool in_policy = false;
   bool soft_pinned = false;
   Place place = Place::none;
-  std::uint32_t own_family = no_family;     // the children that name this unit as their parent
-  std::uint32_t parent_family = no_family;  // the children among which this unit is
+  std::uint32_t own_family = no_family;  // the children that name this unit as their parent
   Bytes bytes;              // what its eviction would free; EvictionOrder::resize changes it
   std::uint64_t stamp = 0;  // its place in the order: when it was last inserted, used or deferred
+  std::uint32_t parent_family = no_family;  // the children among which this unit is
 };
-static_assert(sizeof(Evictable) <= 64, "it is part of the bytes that each key costs the master");
+static_assert(sizeof(Evictable) == 56, "it is part of the bytes that each key costs the master");
 
 }  // namespace larder

@@ -1,5 +1,7 @@
 #include "core/eviction/eviction_order.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/assert.h"
@@ -17,6 +19,11 @@ EvictionOrder::EvictionOrder(std::unique_ptr<EvictionPolicy> normal,
     : normal_(std::move(normal)),
       soft_pinned_(std::move(soft_pinned)),
       wanted_(std::make_unique<UnitList>()) {}
+
+const Evictable* EvictionOrder::parent(const Evictable& unit) const {
+  if (unit.place == Place::none || unit.place == Place::wanted) return nullptr;
+  return (unit.place == Place::normal ? normal_ : soft_pinned_)->parent(unit);
+}
 
 EvictionPolicy& EvictionOrder::policy_of(const Evictable& unit) {
   LARDER_ASSERT(unit.place == Place::normal || unit.place == Place::soft_pinned);
@@ -93,6 +100,36 @@ void EvictionOrder::resize(Evictable& unit, Bytes bytes) {
     wanted_bytes_ -= unit.bytes;
   }
   unit.bytes = bytes;
+}
+
+// The wanted ones stand in an order of their own.
+void EvictionOrder::archive(Archive& archive, const UnitNames& names) {
+  archive(bytes_, wanted_bytes_);
+  normal_->archive(archive, names);
+  soft_pinned_->archive(archive, names);
+  std::vector<std::uint32_t> wanted;
+  wanted_->for_each([&](const Evictable& unit) { wanted.push_back(names.name(unit)); });
+  archive(wanted);
+  if (!archive.loading()) return;
+  for (const std::uint32_t name : wanted) {
+    Evictable* const unit = names.find(name);
+    if (!archive.require(unit != nullptr && unit->place == Place::wanted, "a unit is not wanted")) {
+      return;
+    }
+    wanted_->push_back(*unit);
+    ++wanted_size_;
+  }
+}
+
+void EvictionOrder::restore(std::vector<Evictable*> units) {
+  std::ranges::sort(units, {}, &Evictable::stamp);
+  std::vector<Evictable*> of_place;
+  for (const Place place : {Place::normal, Place::soft_pinned}) {
+    of_place.clear();
+    std::ranges::copy_if(units, std::back_inserter(of_place),
+                         [&](const Evictable* unit) { return unit->place == place; });
+    (place == Place::normal ? normal_ : soft_pinned_)->restore(of_place);
+  }
 }
 
 void EvictionOrder::check_invariants() const {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/eviction/evictable.h"
@@ -51,8 +52,16 @@ class EvictionOrder {
   static bool contains(const Evictable& unit) { return unit.place != Place::none; }
   static bool is_wanted(const Evictable& unit) { return unit.place == Place::wanted; }
 
+  // What it stands under; nullptr for a root, and where the policy does not order by that.
+  const Evictable* parent(const Evictable& unit) const;
+
   // The one wanted for the longest time, or nullptr.
   Evictable* first_wanted() const { return wanted_->front(); }
+  // All of them in that order.
+  template <class Visit>
+  void for_each_wanted(Visit&& visit) const {
+    wanted_->for_each(visit);
+  }
   const EvictionPolicy& normal() const { return *normal_; }
   const EvictionPolicy& soft_pinned() const { return *soft_pinned_; }
 
@@ -60,6 +69,10 @@ class EvictionOrder {
   std::size_t size() const { return normal_->size() + soft_pinned_->size() + wanted_size_; }
   Bytes bytes() const { return bytes_; }
   Bytes wanted_bytes() const { return wanted_bytes_; }
+  // Without its units, as EvictionPolicy::archive. Loading: each of `units` stands in the place
+  // that it names.
+  void archive(Archive& archive, const UnitNames& names);
+  void restore(std::vector<Evictable*> units);
   void check_invariants() const;
 
  private:

@@ -28,6 +28,13 @@ void FifoPolicy::defer(Evictable& unit) {
   list_.push_back(unit);
 }
 
+void FifoPolicy::archive(Archive& archive, const UnitNames&) { archive(stamp_); }
+
+void FifoPolicy::restore(std::span<Evictable* const> units) {
+  for (Evictable* unit : units) list_.push_back(*unit);
+  size_ = units.size();
+}
+
 void FifoPolicy::check_invariants() const { list_.check_order(size_, stamp_); }
 
 }  // namespace larder

@@ -95,6 +95,26 @@ void LeafFirstPolicy::part(Evictable& child) {
   free_family_ = index;
 }
 
+void LeafFirstPolicy::archive(Archive& archive, const UnitNames& names) {
+  archive(stamp_, free_family_);
+  archive.list(families_, [&](Family& family) {
+    std::uint32_t parent = family.parent == nullptr ? UnitNames::none : names.name(*family.parent);
+    archive(parent, family.children, family.next_free);
+    if (archive.loading() && parent != UnitNames::none) family.parent = names.find(parent);
+  });
+}
+
+// Units without children are the leaves.
+void LeafFirstPolicy::restore(std::span<Evictable* const> units) {
+  for (Evictable* unit : units) {
+    if (is_inner(*unit)) {
+      ++inner_;
+    } else {
+      add_newest_leaf(*unit);
+    }
+  }
+}
+
 void LeafFirstPolicy::check_invariants() const {
   std::size_t leaves = 0;
   std::uint64_t before = 0;

@@ -24,7 +24,13 @@ class LeafFirstPolicy final : public EvictionPolicy {
   Evictable* victim() const override;
   void defer(Evictable& unit) override { access(unit); }
   std::uint64_t newest_stamp() const override { return stamp_; }
+  const Evictable* parent(const Evictable& unit) const override {
+    const bool has = unit.parent_family != Evictable::no_family;
+    return has ? families_[unit.parent_family].parent : nullptr;
+  }
   std::size_t size() const override { return leaves_ + inner_; }
+  void archive(Archive& archive, const UnitNames& names) override;
+  void restore(std::span<Evictable* const> units) override;
   void check_invariants() const override;
 
  private:

@@ -26,6 +26,13 @@ void LruPolicy::erase(Evictable& unit) {
   --size_;
 }
 
+void LruPolicy::archive(Archive& archive, const UnitNames&) { archive(stamp_); }
+
+void LruPolicy::restore(std::span<Evictable* const> units) {
+  for (Evictable* unit : units) list_.push_back(*unit);
+  size_ = units.size();
+}
+
 void LruPolicy::check_invariants() const { list_.check_order(size_, stamp_); }
 
 }  // namespace larder

@@ -15,6 +15,8 @@ class LruPolicy final : public EvictionPolicy {
   void defer(Evictable& unit) override { access(unit); }
   std::uint64_t newest_stamp() const override { return stamp_; }
   std::size_t size() const override { return size_; }
+  void archive(Archive& archive, const UnitNames& names) override;
+  void restore(std::span<Evictable* const> units) override;
   void check_invariants() const override;
 
  private:

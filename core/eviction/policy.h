@@ -6,10 +6,22 @@
 #include <span>
 #include <string_view>
 
+#include "core/base/archive.h"
 #include "core/base/error.h"
 #include "core/eviction/evictable.h"
 
 namespace larder {
+
+// How a state that is archived names its units. An unknown number is nullptr.
+class UnitNames {
+ public:
+  static constexpr std::uint32_t none = 0xffffffff;
+  virtual std::uint32_t name(const Evictable& unit) const = 0;
+  virtual Evictable* find(std::uint32_t name) const = 0;
+
+ protected:
+  ~UnitNames() = default;
+};
 
 // An order in which units leave the cache. It decides what goes next and nothing else: whether a
 // unit may go now (leases, tasks) is the caller's knowledge, which it tells by defer().
@@ -43,6 +55,14 @@ class EvictionPolicy {
   virtual void defer(Evictable& unit) = 0;
   // The newest stamp given so far.
   virtual std::uint64_t newest_stamp() const = 0;
+
+  // The parent that a unit which is in this policy has here, if it has one.
+  virtual const Evictable* parent(const Evictable&) const { return nullptr; }
+
+  // Without its units: those are archived by their owner, with what stands in Evictable.
+  virtual void archive(Archive& archive, const UnitNames& names) = 0;
+  // The last step of loading: all units that were in it, in the order of their stamps.
+  virtual void restore(std::span<Evictable* const> units) = 0;
 
   virtual std::size_t size() const = 0;
   // Walks everything; for tests and debugging.

@@ -50,6 +50,16 @@ inline MasterConfig in_lock_step(MasterConfig config) {
   return config;
 }
 
+// What a recorded master is asked to go on with, to see what would have been different. A pool in
+// use cannot be changed so: nodes and clients would know nothing of it.
+struct MasterChange {
+  std::optional<std::string> policy;  // units stay in the order in which the old one had them
+  std::optional<Duration> lease;      // of those that are granted from now on
+  // Of the pool. Larger segments are larger; in a smaller pool eviction keeps so much of each free.
+  double memory_factor = 1;
+  bool object_events = false;
+};
+
 // What survives of earlier masters (StateRecord). Without a state directory there is none, and an
 // acknowledged removal may not outlive a restart.
 struct MasterState {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -50,6 +51,16 @@ struct ObjectEvent {
   std::string key;
 };
 
+// For the log: what became of a node.
+struct NodeEvent {
+  enum class Kind : std::uint8_t { registered, shown, hidden, sick, well, lost };
+  Kind kind;
+  std::string name;
+  std::string endpoint;
+  std::string why;
+};
+std::string_view to_string(NodeEvent::Kind kind);  // "a node is hidden"
+
 // What a step of the master wants done, in this order: make `records` durable; then let the answers
 // go out that `answers` was given during the step; then send `commands`, each to the connection of
 // its node (dropped if it has none). The driver empties the lists between steps.
@@ -60,11 +71,13 @@ struct MasterEffects {
   AnswerSink& answers;
   std::vector<Command> commands;
   std::vector<ObjectEvent> events;  // only if MasterConfig::object_events
+  std::vector<NodeEvent> node_events;
 
   void clear() {
     records.clear();
     commands.clear();
     events.clear();
+    node_events.clear();
   }
 };
 

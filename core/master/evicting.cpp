@@ -52,8 +52,8 @@ std::optional<SkipReason> Master::State::held_by(const Evictable& evictable) {
     return std::nullopt;
   };
   if (!unit.is_group) return held(static_cast<const Object&>(unit));
-  for (const Object& member : static_cast<const Group&>(unit).members) {
-    if (const std::optional<SkipReason> reason = held(member)) return reason;
+  for (const Extras& member : static_cast<const Group&>(unit).members) {
+    if (const std::optional<SkipReason> reason = held(*member.object)) return reason;
   }
   return std::nullopt;
 }
@@ -68,9 +68,21 @@ Evictor::Taken Master::State::evict(Evictable& evictable) {
   auto& group = static_cast<Group&>(unit);
   const auto members = static_cast<std::uint32_t>(group.members.size());
   for (std::uint32_t i = 0; i < members; ++i) {
-    remove_object(*evicting_, group.members.front(), Gone::evicted);
+    remove_object(*evicting_, *group.members.front().object, Gone::evicted);
   }
   return {.objects = members, .group = true};
+}
+
+// What the last round could not take, for the errors of those for whom it freed too little.
+std::string Master::State::passed_over() const {
+  std::string text;
+  for (std::size_t i = 0; i < skip_reasons; ++i) {
+    if (last_round_.skipped[i] == 0) continue;
+    text += text.empty() ? "; eviction passed over " : ", ";
+    text += std::to_string(last_round_.skipped[i]) + " " +
+            std::string(to_string(static_cast<SkipReason>(i)));
+  }
+  return text;
 }
 
 void Master::State::run_eviction(Step& step) {
@@ -79,10 +91,13 @@ void Master::State::run_eviction(Step& step) {
   if (goal == 0_B) return;
   if (!round_) round_.emplace(catalog_.order());
   evicting_ = &step;
-  const EvictionRound::Progress progress = round_->step(catalog_.order(), {.goal = goal}, *this);
+  // Others are served between two steps.
+  const EvictionRound::Progress progress =
+      round_->step(catalog_.order(), {.goal = goal, .looks_max = 128}, *this);
   evicting_ = nullptr;
   if (progress == EvictionRound::Progress::more) return;
-  evictions_ += round_->counts();
+  last_round_ = round_->counts();
+  evictions_ += last_round_;
   round_.reset();
   if (progress == EvictionRound::Progress::blocked) {
     eviction_blocked_ = true;

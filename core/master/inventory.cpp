@@ -18,6 +18,7 @@ void Master::State::handle(Step& step, Caller caller, const ReportInventory& req
     }
     for (const ReportInventory::Item& item : request.items) take_item(step, *node, item);
     ++node->next_part;
+    if (awaited_.contains(node->incarnation)) part_taken_ = step.now;
     if (request.last) finish_report(step, *node);
     return Done{};
   };
@@ -88,8 +89,8 @@ bool Master::State::take_up(Step& step, NodeRecord& node, const Replica& replica
     if (current->put_id > item.extent.put_id) return false;
     if (current->put_id == item.extent.put_id) {
       if (current->replicas.size() == replicas_max || current->size != record.size) return false;
-      current->replicas.push_back(replica);
-      catalog_.resize(*current, extents_of(*current));
+      catalog_.add_replica(*current, replica,
+                           segments_[replica.segment]->space.range(replica.extent).length);
       return true;
     }
     remove_object(step, *current, Gone::replaced);
@@ -135,16 +136,26 @@ Status Master::State::recovered() const {
                 "the master is still hearing what its nodes hold");
 }
 
+// Not in the midst of a report that goes on: what is not yet reported would be retired, however
+// much it is.
+Time Master::State::recovery_end() const {
+  return std::max(started_ + config_.timing.recovery,
+                  later(part_taken_, config_.timing.hidden_after_silence));
+}
+
 // Recovery is over when all known nodes have reported, or its time has passed. Who comes later
-// retires everything, since what it holds may have been removed without it.
+// retires everything, since what it holds may have been removed without it: but not from the first
+// master of a state directory, which knows no node at all, so that one started by mistake, or whose
+// directory was lost, does not empty a pool that is full.
 void Master::State::end_recovery(Step& step) {
   if (!recovering_) return;
-  if (!awaited_.empty() && step.now < started_ + config_.timing.recovery) return;
+  if (!awaited_.empty() && step.now < recovery_end()) return;
   recovering_ = false;
   awaited_.clear();
   if (!durable_) return;
   recovered_epoch_ = identity_.epoch;
   step.effects.records.emplace_back(RecoveryEnded{identity_.epoch});
+  if (first_here_) return;
   for (const auto& node : nodes_) {
     if (node != nullptr && !node->in_books) node->retires_everything = true;
   }

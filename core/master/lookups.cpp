@@ -5,12 +5,10 @@
 
 namespace larder {
 
-Result<Catalog::Name> Master::State::key_of(TenantId tenant, std::string_view key) const {
-  if (key.empty() || key.size() > key_bytes_max) {
-    return failed(ErrorCode::invalid_key, "a key has 1 to " + std::to_string(key_bytes_max) +
-                                              " bytes, this one has " + std::to_string(key.size()));
-  }
-  return Catalog::name(tenant, key);
+Status Master::State::check_key(std::string_view key) {
+  if (!key.empty() && key.size() <= key_bytes_max) return {};
+  return failed(ErrorCode::invalid_key, "a key has 1 to " + std::to_string(key_bytes_max) +
+                                            " bytes, this one has " + std::to_string(key.size()));
 }
 
 bool Master::State::visible(const Object& object) const {
@@ -44,20 +42,38 @@ Object* Master::State::readable(Time now, const Catalog::Name& key) const {
   const Catalog::Versions versions = catalog_.find(key);
   Object* object = versions.current;
   if (!config_.guards.state && versions.unfinished != nullptr) object = versions.unfinished;
-  if (object == nullptr || object->expires <= now || !visible(*object)) return nullptr;
+  if (object == nullptr || catalog_.expires(*object) <= now || !visible(*object)) return nullptr;
   return object;
 }
 
+// Why a key has nothing to be read, where there is something to say.
+std::unexpected<Error> Master::State::not_readable(Time now, const Catalog::Name& key) const {
+  const Object* object = catalog_.find(key).current;
+  if (object == nullptr || catalog_.expires(*object) <= now)
+    return failed(ErrorCode::object_not_found);
+  std::string text = "its value is on nodes that do not answer now:";
+  for (const Replica& replica : object->replicas) {
+    const NodeRecord& node = *nodes_[segments_[replica.segment]->node];
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - node.last_heard);
+    text += " " + node.name + " (" + std::string(state_name(node)) + ", heard of " +
+            std::to_string(ms.count()) + " ms ago)";
+  }
+  return failed(ErrorCode::object_not_found, std::move(text));
+}
+
 void Master::State::handle(Step& step, Caller caller, const GetReplicaList& request) {
-  Session* session = session_of(step, caller, request.items.size());
+  Session* session = session_of(step, caller);
   if (session == nullptr) return;
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, session->tenant, std::span(request.items).first(caller.end),
+                 caller.first);
+  for (std::uint32_t i = caller.first; i < caller.end; ++i) {
     const auto look = [&]() -> Answer {
-      ++counted_gets_;
-      LARDER_TRY(const Catalog::Name key, key_of(session->tenant, request.items[i].key));
+      counted_gets_ += request.again ? 0 : 1;
+      const Catalog::Name& key = keys[i];
+      LARDER_CHECK(check_key(key.text));
       Object* object = readable(step.now, key);
-      if (object == nullptr) return failed(ErrorCode::object_not_found);
-      ++counted_hits_;
+      if (object == nullptr) return not_readable(step.now, key);
+      counted_hits_ += request.again ? 0 : 1;
       const Catalog::LeaseHandle lease =
           catalog_.grant_lease(*object, step.now, step.now + config_.timing.lease);
       ReplicaList list{.put_id = object->put_id,
@@ -73,22 +89,25 @@ void Master::State::handle(Step& step, Caller caller, const GetReplicaList& requ
 }
 
 void Master::State::handle(Step& step, Caller caller, const Exists& request) {
-  Session* session = session_of(step, caller, request.items.size());
+  Session* session = session_of(step, caller);
   if (session == nullptr) return;
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, session->tenant, std::span(request.items).first(caller.end),
+                 caller.first);
+  for (std::uint32_t i = caller.first; i < caller.end; ++i) {
     const auto look = [&]() -> Answer {
-      LARDER_TRY(const Catalog::Name key, key_of(session->tenant, request.items[i].key));
+      const Catalog::Name& key = keys[i];
+      LARDER_CHECK(check_key(key.text));
       Object* object = readable(step.now, key);
       if (object == nullptr) return Existence{};
       catalog_.grant_exists_lease(*object, step.now, step.now + config_.timing.exists_lease);
-      return Existence{.exists = true, .lease = Catalog::unit(*object).lease.left(step.now)};
+      return Existence{.exists = true, .lease = catalog_.unit(*object).lease.left(step.now)};
     };
     step.effects.answers.answer(caller.ticket, i, look());
   }
 }
 
 void Master::State::handle(Step& step, Caller caller, const DescribeSegments& request) {
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  for (std::uint32_t i = caller.first; i < caller.end; ++i) {
     const std::optional<SegmentIndex> index = find_segment(request.items[i]);
     if (index) {
       step.effects.answers.answer(caller.ticket, i, Answer(segments_[*index]->description));

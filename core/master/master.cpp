@@ -5,6 +5,7 @@
 
 #include "core/base/assert.h"
 #include "core/master/state.h"
+#include "core/protocol/timing_check.h"
 
 namespace larder {
 
@@ -12,6 +13,7 @@ Result<std::unique_ptr<Master>> Master::make(Time now, const MasterConfig& confi
                                              const MasterIdentity& identity,
                                              const MasterState& state) {
   LARDER_CHECK(config.watermarks.check());
+  LARDER_CHECK(check(config.timing));
   LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy));
   if (identity.epoch.value == 0) {
     return failed(ErrorCode::invalid_params, "a master's epoch must not be 0");
@@ -23,8 +25,9 @@ Result<std::unique_ptr<Master>> Master::make(Time now, const MasterConfig& confi
 Master::Master(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Master::~Master() = default;
 
-void Master::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects) {
-  state_->apply(now, ticket, request, effects);
+void Master::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects,
+                   Piece piece) {
+  state_->apply(now, ticket, request, effects, piece);
 }
 void Master::node_disconnected(Time now, IncarnationId incarnation, std::uint64_t registration) {
   state_->node_disconnected(now, incarnation, registration);
@@ -32,10 +35,23 @@ void Master::node_disconnected(Time now, IncarnationId incarnation, std::uint64_
 void Master::tick(Time now, MasterEffects& effects) { state_->tick(now, effects); }
 std::optional<Time> Master::next_deadline() const { return state_->next_deadline(); }
 bool Master::superseded() const { return state_->superseded(); }
+const StageTimes& Master::client_stages() const { return state_->client_stages(); }
+const StageTimes* Master::node_stages(std::string_view node) const {
+  return state_->node_stages(node);
+}
 Epoch Master::epoch() const { return state_->epoch(); }
 StatusReport Master::status(Time now) const { return state_->status(now); }
+ObjectDetails Master::describe(Time now, std::string_view tenant, std::string_view key) const {
+  return state_->describe(now, tenant, key);
+}
+std::optional<Master::Who> Master::session(SessionId id) const { return state_->session(id); }
+std::vector<std::string_view> Master::tenants() const { return state_->tenants(); }
+const SegmentDescription* Master::segment(SegmentId id) const { return state_->segment(id); }
 void Master::check_invariants() const { state_->check_invariants(); }
 std::uint64_t Master::digest(Time now) const { return state_->digest(now); }
+void Master::add_identity(Identity& identity, Time now) const {
+  state_->add_identity(identity, now);
+}
 
 namespace {
 
@@ -59,6 +75,7 @@ Master::State::State(Time now, const MasterConfig& config, const MasterIdentity&
       catalog_(std::move(order), first_lease_round(identity)),
       lost_(state.lost.begin(), state.lost.end()),
       durable_(state.durable),
+      first_here_(state.recovered_epoch == Epoch{} && state.known.empty()),
       recovered_epoch_(state.recovered_epoch) {
   for (const NodeKnown& known : state.known) {
     if (!lost_.contains(known.incarnation)) awaited_.emplace(known.incarnation, known.name);
@@ -75,6 +92,7 @@ Master::State::~State() {
     if (node != nullptr) node->quarantine.clear();
   }
   puts_by_age_.clear();
+  puts_by_deadline_.clear();
   waiting_.clear();
 }
 
@@ -83,20 +101,25 @@ void Master::State::enter(Time now) {
   last_now_ = now;
 }
 
-void Master::State::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects) {
+void Master::State::apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects,
+                          Piece piece) {
   enter(now);
+  const std::size_t items = answer_count(request.body);
+  const Caller caller{.ticket = ticket,
+                      .header = request.header,
+                      .items = items,
+                      .first = static_cast<std::uint32_t>(std::min(piece.first, items)),
+                      .end = static_cast<std::uint32_t>(std::min(piece.end, items))};
   Step step{now, effects, quarantine_sequence_};
   if (!superseded_ && request.header.highest_epoch > identity_.epoch) {
     superseded_ = true;
     effects.records.emplace_back(NewerEpoch{request.header.highest_epoch});
   }
   if (superseded_) {
-    refuse_all(step, ticket, request.body, Error(ErrorCode::epoch_superseded));
-    return;
+    return refuse_all(step, caller, Error(ErrorCode::epoch_superseded));
   }
   end_recovery(step);
-  std::visit([&](const auto& body) { handle(step, Caller{ticket, request.header}, body); },
-             request.body);
+  std::visit([&](const auto& body) { handle(step, caller, body); }, request.body);
   flush(step);
 }
 
@@ -142,20 +165,18 @@ std::optional<Time> Master::State::next_deadline() const {
   };
   consider(node_checks_.next());
   consider(session_checks_.next());
-  consider(put_deadlines_.next());
+  if (!puts_by_deadline_.empty()) consider(puts_by_deadline_.begin()->deadline);
   consider(catalog_.next_deadline());
   if (recovering_) {
-    consider(awaited_.empty() ? last_now_ : started_ + config_.timing.recovery);
+    consider(awaited_.empty() ? last_now_ : recovery_end());
   }
   if (!eviction_blocked_ && bytes_wanted() > 0_B) consider(std::max(eviction_pause_, last_now_));
   return earliest;
 }
 
-void Master::State::refuse_all(Step& step, Ticket ticket, const RequestBody& body,
-                               const Error& error) {
-  const std::size_t count = answer_count(body);
-  for (std::size_t i = 0; i < count; ++i) {
-    step.effects.answers.answer(ticket, static_cast<std::uint32_t>(i), std::unexpected(error));
+void Master::State::refuse_all(Step& step, const Caller& caller, const Error& error) {
+  for (std::uint32_t i = caller.first; i < caller.end; ++i) {
+    step.effects.answers.answer(caller.ticket, i, std::unexpected(error));
   }
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/assert.h"
@@ -83,7 +84,7 @@ Status Master::State::make_way_for(Step& step, const RegisterNode& request) {
                         std::to_string(heard.count()) +
                         " ms ago): give this one another name, or stop that one");
     }
-    lose(step, *other);
+    lose(step, *other, "another incarnation came under its name");
     break;
   }
   return {};
@@ -155,7 +156,8 @@ Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNo
     node = &add_node(step, request);
   }
   set_shown(*node, false);
-  node->state = NodeState::reporting;
+  set_state(step, *node, NodeState::reporting,
+            rejoins ? "it came back on a new connection" : "it is new");
   node->registration = request.registration;
   node->connected = true;
   node->disconnected_at = time_never;
@@ -164,8 +166,10 @@ Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNo
   node->next_part = 0;
   node->show_after = not_yet;
   node->last_heard = step.now;
-  // What it held when it was last taken in is known here, and so is what was removed since.
-  node->retires_everything = durable_ && request.taken_epoch < recovered_epoch_ && !node->in_books;
+  // What it held when it was last taken in is known here, and so is what was removed since. The
+  // first master of a state directory has acknowledged nothing that another one did not know.
+  node->retires_everything =
+      durable_ && !first_here_ && request.taken_epoch < recovered_epoch_ && !node->in_books;
   add_segments(*node, request);
   arm(*node, next_check(*node));
   return NodeRegistered{.epoch = identity_.epoch,
@@ -184,7 +188,18 @@ void Master::State::handle(Step& step, Caller caller, const Heartbeat& request) 
   NodeRecord& node = **known;
   node.fill_queue = request.fill_queue;
   node.overlaps = request.overlaps;
+  node.stages.merge(request.stages);
   hear(step, node);
+  step.effects.answers.answer(caller.ticket, 0, Done{});
+}
+
+void Master::State::handle(Step& step, Caller caller, const UnregisterNode& request) {
+  const Result<NodeRecord*> known = known_node(request.incarnation, request.registration);
+  if (!known) {
+    step.effects.answers.answer(caller.ticket, 0, std::unexpected(known.error()));
+    return;
+  }
+  lose(step, **known, "its process ended");
   step.effects.answers.answer(caller.ticket, 0, Done{});
 }
 
@@ -211,9 +226,9 @@ void Master::State::hear(Step& step, NodeRecord& node) {
   try_show(step, node);
 }
 
-void Master::State::hide(Step&, NodeRecord& node) {
+void Master::State::hide(Step& step, NodeRecord& node, std::string why) {
   set_shown(node, false);
-  node.state = NodeState::hidden;
+  set_state(step, node, NodeState::hidden, std::move(why));
   node.show_after = not_yet;
 }
 
@@ -228,11 +243,24 @@ void Master::State::try_show(Step& step, NodeRecord& node) {
                                    .instance = identity_.instance,
                                    .lowest_unfinished = lowest_unfinished(),
                                    .body = InventoryTaken{node.registration}});
-  node.state = NodeState::shown;
+  set_state(step, node, NodeState::shown, "what it holds is known");
   node.retires_everything = false;
   set_shown(node, true);
   arm(node, next_check(node));
   serve_waiting(step);
+}
+
+void Master::State::set_state(Step& step, NodeRecord& node, NodeState state, std::string why) {
+  using Kind = NodeEvent::Kind;
+  constexpr std::array kinds{Kind::registered, Kind::shown, Kind::hidden, Kind::lost};
+  node.state = state;
+  tell_of(step, node, kinds[static_cast<std::size_t>(state)], std::move(why));
+}
+
+void Master::State::tell_of(Step& step, NodeRecord& node, NodeEvent::Kind kind, std::string why) {
+  node.state_since = step.now;
+  step.effects.node_events.push_back(
+      {.kind = kind, .name = node.name, .endpoint = node.endpoint, .why = std::move(why)});
 }
 
 void Master::State::set_shown(NodeRecord& node, bool shown) {
@@ -240,16 +268,28 @@ void Master::State::set_shown(NodeRecord& node, bool shown) {
     Segment& segment = *segments_[index];
     if (segment.shown == shown) continue;
     segment.shown = shown;
+    std::vector<SegmentIndex>& on_host = shown_on_host_[segment.description.host];
     if (shown) {
       shown_.push_back(index);
+      on_host.push_back(index);
+      shown_capacity_ += segment.space.capacity();
     } else {
       std::erase(shown_, index);
+      std::erase(on_host, index);
+      if (on_host.empty()) shown_on_host_.erase(segment.description.host);
+      shown_capacity_ -= segment.space.capacity();
     }
   }
 }
 
 // It will never come back: what only it had is gone, and nobody waits for its retirements.
-void Master::State::lose(Step& step, NodeRecord& node) {
+void Master::State::lose(Step& step, NodeRecord& node, std::string why) {
+  if (lost_nodes_.size() == lost_nodes_max) lost_nodes_.pop_back();
+  lost_nodes_.push_front({.incarnation = node.incarnation,
+                          .name = node.name,
+                          .endpoint = node.endpoint,
+                          .why = why,
+                          .at = step.now});
   step.effects.records.emplace_back(NodeLost{node.incarnation});
   lost_.insert(node.incarnation);
   awaited_.erase(node.incarnation);
@@ -257,7 +297,7 @@ void Master::State::lose(Step& step, NodeRecord& node) {
   while (!node.quarantine.empty()) {
     end_quarantine(step, node.quarantine.front(), ReplicaEvent::node_lost);
   }
-  node.state = NodeState::lost;
+  set_state(step, node, NodeState::lost, std::move(why));
   node.to_retire.clear();
   node.to_verify.clear();
   if (node.armed != time_never) node_checks_.disarm(node.armed, node.index);
@@ -297,9 +337,17 @@ void Master::State::check_node(Step& step, NodeIndex index) {
   const bool silent = step.now >= node.last_heard + timing.hidden_after_silence;
   const bool away = node.disconnected_at != time_never &&
                     step.now >= node.disconnected_at + timing.hidden_after_disconnect;
-  if (node.state != NodeState::hidden && (silent || away)) hide(step, node);
+  const auto since = [&](Time time) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(step.now - time);
+    return std::to_string(ms.count()) + " ms";
+  };
+  if (node.state != NodeState::hidden && (silent || away)) {
+    hide(step, node,
+         away ? "its connection ended " + since(node.disconnected_at) + " ago"
+              : "it has been silent for " + since(node.last_heard));
+  }
   if (step.now >= node.last_heard + timing.node_lost) {
-    lose(step, node);
+    lose(step, node, "it has been silent for " + since(node.last_heard));
     return;
   }
   const bool was_sick = std::exchange(node.sick, false);
@@ -308,12 +356,19 @@ void Master::State::check_node(Step& step, NodeIndex index) {
     const bool held = step.now < oldest.held_until;
     const Duration age = step.now - oldest.since;
     if (!held && age >= timing.retirement_lost) {
-      lose(step, node);
+      lose(step, node, "it has not confirmed a retirement for " + since(oldest.since));
       return;
     }
     node.sick = !held && age >= timing.retirement_sick;
+    if (node.sick && !was_sick && node.state == NodeState::shown) {
+      tell_of(step, node, NodeEvent::Kind::sick,
+              "it has not confirmed a retirement for " + since(oldest.since));
+    }
     if (node.sick && !was_sick) eviction_blocked_ = false;  // others go instead
     if (step.now >= node.asked_at + timing.retirement_retry) ask_again(step, node);
+  }
+  if (was_sick && !node.sick && node.state == NodeState::shown) {
+    tell_of(step, node, NodeEvent::Kind::well, "it confirms retirements again");
   }
   arm(node, next_check(node));
 }
@@ -336,6 +391,7 @@ void Master::State::sweep(Step& step) {
   sweeps_.pop_front();
   if (!valid) return;
   if (node->state == NodeState::lost) {
+    if (LostNode* lost = find_lost(node->incarnation)) lost->cleared = true;
     drop_node(*node);
   } else {
     node->reconciled = true;
@@ -353,17 +409,20 @@ void Master::State::sweep_object(Step& step, Object& object, const NodeRecord& n
     if (node.state == NodeState::lost) {
       replica.advance(ReplicaEvent::node_lost);
       if (object.unfinished()) {
-        if (Session* session = find_session(object.put->session)) {
-          const Bytes length = segments_[replica.segment]->space.range(replica.extent).length;
-          charge(*session, *object.put, object.put->charged - length);
-        }
+        Put& put = put_of(object);
+        const Bytes length = segments_[replica.segment]->space.range(replica.extent).length;
+        charge(*put.session, put, put.charged - length);
+        granted_bytes_ -= length;
         replica = Replica{.state = ReplicaState::gone};  // its place in the grant stays
         ++i;
       } else if (object.replicas.size() > 1) {
-        object.replicas.erase(object.replicas.begin() + static_cast<std::ptrdiff_t>(i));
-        catalog_.resize(object, extents_of(object));
+        catalog_.drop_replica(object, i,
+                              segments_[replica.segment]->space.range(replica.extent).length);
       } else {
         note_event(step, ObjectEvent::Kind::lost, object);
+        LostNode* lost = find_lost(node.incarnation);
+        if (lost != nullptr) ++lost->objects, lost->bytes += object.size;
+        ++gone_[Gone::lost];
         catalog_.erase(object);
         return;
       }
@@ -376,6 +435,11 @@ void Master::State::sweep_object(Step& step, Object& object, const NodeRecord& n
       ++i;
     }
   }
+}
+
+LostNode* Master::State::find_lost(IncarnationId incarnation) {
+  const auto found = std::ranges::find(lost_nodes_, incarnation, &LostNode::incarnation);
+  return found == lost_nodes_.end() ? nullptr : &*found;
 }
 
 void Master::State::drop_node(NodeRecord& node) {

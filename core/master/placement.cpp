@@ -31,7 +31,8 @@ bool Master::State::quarantine_full(const Segment& segment) const {
 // `strict`: also passes over what works but is slow to answer now.
 bool Master::State::eligible(Time now, const Put& put, SegmentIndex index, bool strict) const {
   const Segment& segment = *segments_[index];
-  if (!segment.shown || contains(put.avoid, segment.description.id)) return false;
+  if (!segment.shown || (put.wishes && contains(put.wishes->avoid, segment.description.id)))
+    return false;
   for (const Replica& replica : put.object->replicas) {
     if (replica.segment == index) return false;
   }
@@ -73,9 +74,11 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
   if (other && (!best || better(put, *other, *best))) best = other;
   if (best && host_taken(put, *best)) return std::nullopt;
   if (!put.object->replicas.empty() || session.host.empty()) return best;
-  for (const SegmentIndex index : shown_) {
+  const auto on_host = shown_on_host_.find(session.host);
+  if (on_host == shown_on_host_.end()) return best;
+  for (const SegmentIndex index : on_host->second) {
     const Segment& local = *segments_[index];
-    if (local.description.host != session.host || !eligible(now, put, index, strict)) continue;
+    if (!eligible(now, put, index, strict)) continue;
     if (best && segments_[*best]->description.host == session.host) continue;
     if (!best ||
         used_share(local.space) <= used_share(segments_[*best]->space) + local_imbalance_max) {
@@ -102,7 +105,7 @@ bool Master::State::place_on(Step&, Put& put, SegmentIndex index) {
 std::size_t Master::State::place(Step& step, const Session& session, Put& put) {
   if (shown_.empty()) return 0;
   auto& replicas = put.object->replicas;
-  for (const SegmentId id : put.preferred) {
+  for (const SegmentId id : put.wishes ? put.wishes->preferred : std::vector<SegmentId>()) {
     if (replicas.size() == put.replicas_wanted) break;
     const std::optional<SegmentIndex> index = find_segment(id);
     if (index && eligible(step.now, put, *index, true)) place_on(step, put, *index);

@@ -11,6 +11,16 @@ std::optional<Catalog::Name> optional_name(TenantId tenant, std::string_view tex
   return text.empty() ? std::nullopt : std::optional(Catalog::name(tenant, text));
 }
 
+// Null if it is a plain put.
+std::unique_ptr<PutWishes> wishes_of(const PutStart& request, const PutStart::Item& item) {
+  if (item.soft_pin == Duration(0) && item.time_to_live == Duration(0) && item.parent.empty() &&
+      request.preferred.empty() && request.avoid.empty()) {
+    return nullptr;
+  }
+  return std::make_unique<PutWishes>(item.soft_pin, item.time_to_live, std::string(item.parent),
+                                     request.preferred, request.avoid);
+}
+
 // What one replica of it takes.
 Bytes space_of(const Put& put) { return extent_shape(put.object->size).length; }
 
@@ -49,21 +59,26 @@ Status Master::State::check_put(const PutStart::Item& item) const {
 }
 
 void Master::State::handle(Step& step, Caller caller, const PutStart& request) {
-  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  const std::optional<OpenCall> open = open_call(step, caller);
   if (!open) return;
   const PutId first{identity_.epoch, next_counter_};
-  next_counter_ += request.items.size();
-  Bytes call_bytes;
-  for (const PutStart::Item& item : request.items) {
-    call_bytes += std::min(item.size, config_.object_bytes_max);
+  put_times_.note(next_counter_, step.now);
+  next_counter_ += open->end - open->first;
+  if (open->first == 0) {
+    for (const PutStart::Item& item : request.items) {
+      open->call.bytes += std::min(item.size, config_.object_bytes_max);
+    }
   }
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, open->session.tenant, std::span(request.items).first(open->end),
+                 open->first);
+  for (std::uint32_t i = open->first; i < open->end; ++i) {
     Result<std::optional<PutGrant>> started =
         start_put(step, open->session,
                   {.request = request,
                    .item = request.items[i],
-                   .put_id = first.plus(i),
-                   .call_bytes = call_bytes,
+                   .key = keys[i],
+                   .put_id = first.plus(i - open->first),
+                   .call_bytes = open->call.bytes,
                    .address = {open->session.ref(), open->call.number, i}});
     if (!started) {
       answer(step, *open, i, std::unexpected(std::move(started).error()));
@@ -76,16 +91,17 @@ void Master::State::handle(Step& step, Caller caller, const PutStart& request) {
 Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& session,
                                                          const StartedPut& start) {
   const PutStart::Item& item = start.item;
-  LARDER_TRY(const Catalog::Name key, key_of(session.tenant, item.key));
+  const Catalog::Name& key = start.key;
+  LARDER_CHECK(check_key(key.text));
   LARDER_CHECK(check_put(item));
   if (start.request.upsert) LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (!start.request.upsert && versions.current != nullptr && reachable(*versions.current) &&
-      versions.current->expires > step.now) {
+      catalog_.expires(*versions.current) > step.now) {
     return failed(ErrorCode::object_already_exists);
   }
   if (versions.unfinished != nullptr) {
-    Put& other = *versions.unfinished->put;
+    Put& other = put_of(*versions.unfinished);
     if (step.now < other.deadline) return failed(ErrorCode::put_in_flight);
     fail_put(step, other, no_room(other));
   }
@@ -95,24 +111,22 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
                   "the group has " + std::to_string(group_members_max) + " members already");
   }
   ++counted_puts_;
-  Object& object = catalog_.add_unfinished(key, {.put_id = start.put_id,
+  Object& object = catalog_.add_unfinished(key, {.beside = versions.current,
+                                                 .put_id = start.put_id,
                                                  .size = item.size,
                                                  .hard_pin = item.hard_pin,
                                                  .upsert = start.request.upsert,
                                                  .group = group});
   auto [put, slot] = puts_.emplace();
-  object.put = &put;
+  object.put = slot;
   put.slot = slot;
   put.object = &object;
-  put.session = session.id;
-  put.address = start.address;
+  put.session = &session;
+  put.call = start.address.number;
+  put.item = start.address.index;
   put.replicas_wanted = item.replicas;
   put.call_bytes = start.call_bytes;
-  put.soft_pin = item.soft_pin;
-  put.time_to_live = item.time_to_live;
-  put.parent = item.parent;
-  put.preferred = start.request.preferred;
-  put.avoid = start.request.avoid;
+  put.wishes = wishes_of(start.request, item);
   puts_by_age_.push_back(put);
   session.puts.push_back(put);
   return assign_or_wait(step, session, put);
@@ -121,7 +135,7 @@ Result<std::optional<PutGrant>> Master::State::start_put(Step& step, Session& se
 // Of what is unfinished or not yet retired, what one client may hold before its puts wait.
 Bytes Master::State::share_of_client() const {
   const auto share = static_cast<std::uint64_t>(config_.client_share_max *
-                                                static_cast<double>(use().capacity.value));
+                                                static_cast<double>(shown_capacity_.value));
   return std::max(Bytes{share}, config_.client_bytes_min);
 }
 
@@ -139,8 +153,9 @@ Result<std::optional<PutGrant>> Master::State::assign_or_wait(Step& step, Sessio
   for (const SegmentIndex index : shown_) {
     largest = std::max(largest, segments_[index]->space.capacity());
   }
-  const Bytes may_come =
-      catalog_.order().bytes() + pool.quarantined + (pool.capacity - pool.allocated);
+  // What is unfinished now can be evicted when it has ended, or is retired.
+  const Bytes may_come = catalog_.order().bytes() + pool.quarantined + granted_bytes_ +
+                         (pool.capacity - pool.allocated);
   const bool worth_waiting =
       put.over_share || (largest >= space_of(put) && may_come >= space_of(put));
   if (!worth_waiting || waiting_.size() + over_share_ >= config_.waiting_puts_max) {
@@ -148,8 +163,7 @@ Result<std::optional<PutGrant>> Master::State::assign_or_wait(Step& step, Sessio
     fail_put(step, put);
     return std::unexpected(std::move(error));
   }
-  put.deadline = step.now + config_.timing.wait_for_space;
-  put_deadlines_.arm(put.deadline, put.slot);
+  set_deadline(put, step.now + config_.timing.wait_for_space);
   if (put.over_share) {
     session.over_share.push_back(put);
     ++over_share_;
@@ -157,6 +171,12 @@ Result<std::optional<PutGrant>> Master::State::assign_or_wait(Step& step, Sessio
     wait_for_space(session, put);
   }
   return std::optional<PutGrant>();
+}
+
+void Master::State::set_deadline(Put& put, Time deadline) {
+  if (put.by_deadline.is_linked()) puts_by_deadline_.erase(puts_by_deadline_.iterator_to(put));
+  put.deadline = deadline;
+  puts_by_deadline_.insert(puts_by_deadline_.end(), put);  // nearly always the latest
 }
 
 void Master::State::wait_for_space(Session& session, Put& put) {
@@ -168,9 +188,9 @@ void Master::State::wait_for_space(Session& session, Put& put) {
 
 PutGrant Master::State::grant(Step& step, Session& session, Put& put) {
   put.waiting = false;
-  put.deadline = step.now + Timing::allowed(put.call_bytes);
-  put_deadlines_.arm(put.deadline, put.slot);
+  set_deadline(put, step.now + Timing::allowed(put.call_bytes));
   charge(session, put, extents_of(*put.object));
+  granted_bytes_ += put.charged;
   PutGrant granted{.put_id = put.object->put_id,
                    .time_allowed = Timing::allowed(put.call_bytes),
                    .replicas = {}};
@@ -199,16 +219,20 @@ Error Master::State::no_room(const Put& put) const {
   } else {
     detail = "the pool has " + std::to_string((pool.capacity - pool.allocated).value) + " of " +
              std::to_string(pool.capacity.value) + " bytes free, " + std::to_string(largest.value) +
-             " in one piece, " + std::to_string(pool.quarantined.value) + " waiting for retirement";
+             " in one piece, " + std::to_string(pool.quarantined.value) +
+             " waiting for retirement" + passed_over();
   }
   return Error(ErrorCode::no_available_handle, std::move(detail)).with_size(put.object->size);
 }
 
+AnswerAddress Master::State::address_of(const Put& put) {
+  return {.session = put.session->ref(), .number = put.call, .index = put.item};
+}
+
 // Takes the put out of every list. The object stays.
 void Master::State::forget_put(Put& put) {
-  Session* session = find_session(put.session);
-  LARDER_ASSERT(session != nullptr, "a put does not outlive its session");
-  put_deadlines_.disarm(put.deadline, put.slot);
+  Session* const session = put.session;
+  if (put.by_deadline.is_linked()) puts_by_deadline_.erase(puts_by_deadline_.iterator_to(put));
   if (put.by_wait.is_linked() && put.over_share) {
     session->over_share.erase(session->over_share.iterator_to(put));
     --over_share_;
@@ -218,6 +242,7 @@ void Master::State::forget_put(Put& put) {
   }
   puts_by_age_.erase(puts_by_age_.iterator_to(put));
   session->puts.erase(session->puts.iterator_to(put));
+  if (!put.waiting) granted_bytes_ -= put.charged;
   ease(*session, put.charged);
   puts_.erase(put.slot);
 }
@@ -225,8 +250,8 @@ void Master::State::forget_put(Put& put) {
 // Revoked, timed out, taken over, or its writer lost.
 void Master::State::fail_put(Step& step, Put& put, const Error& waiting) {
   Object& object = *put.object;
-  const SessionRef session = put.address.session;
-  if (put.by_wait.is_linked()) answer_late(step, put.address, std::unexpected(waiting));
+  const SessionRef session = put.session->ref();
+  if (put.by_wait.is_linked()) answer_late(step, address_of(put), std::unexpected(waiting));
   forget_put(put);
   for (const Replica& replica : object.replicas) {
     if (replica.segment != no_segment) {
@@ -239,9 +264,8 @@ void Master::State::fail_put(Step& step, Put& put, const Error& waiting) {
 void Master::State::expire_puts(Step& step) {
   constexpr int puts_per_step = 1024;
   for (int i = 0; i < puts_per_step; ++i) {
-    const std::optional<std::uint32_t> slot = put_deadlines_.pop(step.now);
-    if (!slot) return;
-    Put& put = *puts_.at(*slot);
+    if (puts_by_deadline_.empty() || puts_by_deadline_.begin()->deadline > step.now) return;
+    Put& put = *puts_by_deadline_.begin();
     fail_put(step, put, put.waiting ? no_room(put) : Error(ErrorCode::cancelled));
   }
 }
@@ -268,7 +292,7 @@ void Master::State::serve_waiting(Step& step) {
   int misses = 0;
   for (auto at = waiting_.begin(); at != waiting_.end() && misses < misses_max;) {
     Put& put = *at;
-    Session& session = *find_session(put.session);
+    Session& session = *put.session;
     if (place(step, session, put) == 0) {
       ++misses;
       ++at;
@@ -276,17 +300,18 @@ void Master::State::serve_waiting(Step& step) {
     }
     at = waiting_.erase(at);
     waiting_bytes_ -= space_of(put);
-    put_deadlines_.disarm(put.deadline, put.slot);
-    answer_late(step, put.address, grant(step, session, put));
+    answer_late(step, address_of(put), grant(step, session, put));
   }
 }
 
 void Master::State::handle(Step& step, Caller caller, const PutEnd& request) {
-  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  const std::optional<OpenCall> open = open_call(step, caller);
   if (!open) return;
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, open->session.tenant, std::span(request.items).first(open->end),
+                 open->first);
+  for (std::uint32_t i = open->first; i < open->end; ++i) {
     const AnswerAddress address{open->session.ref(), open->call.number, i};
-    const Result<bool> ended = end_put(step, *open, request.items[i], address);
+    const Result<bool> ended = end_put(step, *open, keys[i], request.items[i], address);
     if (!ended) {
       answer(step, *open, i, std::unexpected(ended.error()));
     } else if (*ended) {
@@ -295,69 +320,73 @@ void Master::State::handle(Step& step, Caller caller, const PutEnd& request) {
   }
 }
 
-Result<bool> Master::State::end_put(Step& step, const OpenCall& open, const PutEnd::Item& item,
-                                    const AnswerAddress& address) {
-  LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, item.key));
-  if (item.put_id.epoch != identity_.epoch) return end_older_epoch(step, open, item, address);
+Result<bool> Master::State::end_put(Step& step, const OpenCall& open, const Catalog::Name& key,
+                                    const PutEnd::Item& item, const AnswerAddress& address) {
+  LARDER_CHECK(check_key(key.text));
+  if (item.put_id.epoch != identity_.epoch) return end_older_epoch(step, key, item, address);
   const Catalog::Versions versions = catalog_.find(key);
-  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
   Object* object = versions.unfinished;
+  bool upsert = false;
   if (object != nullptr && object->put_id == item.put_id) {
-    Put& put = *object->put;
-    if (put.session != open.session.id) return failed(ErrorCode::illegal_client);
+    upsert = object->upsert;
+    Put& put = put_of(*object);
+    if (put.session != &open.session) return failed(ErrorCode::illegal_client);
     if (put.waiting) return failed(ErrorCode::invalid_write, "the put has no space yet");
     if (step.now >= put.deadline) {
       fail_put(step, put);
       return failed(ErrorCode::invalid_write, "the time allowed for the put is over");
     }
-    LARDER_CHECK(publish(step, put, item));
-  } else if (versions.current == nullptr || versions.current->put_id != item.put_id) {
+    LARDER_CHECK(publish(step, put, versions.current, item));
+  } else if (versions.current != nullptr && versions.current->put_id == item.put_id) {
+    upsert = versions.current->upsert;
+  } else {
     return failed(ErrorCode::invalid_write, "put " + to_string(item.put_id) + " is not unfinished");
   }
   // A plain put takes nothing back: an older version was evicted, expired or hidden, and may be
   // retired later.
-  if (!catalog_.find(key).current->upsert) return true;
-  return !wait_for_older(step, name,
+  if (!upsert) return true;
+  return !wait_for_older(fingerprint_of(key),
                          {.below = item.put_id, .address = address, .then = std::nullopt});
 }
 
 // The replicas that were sealed, on shown segments, become COMPLETE in one step; the others and all
 // of the older version are retired.
-Status Master::State::publish(Step& step, Put& put, const PutEnd::Item& item) {
+Status Master::State::publish(Step& step, Put& put, Object* older, const PutEnd::Item& item) {
   Object& object = *put.object;
-  const auto sealed = [&](std::size_t i) {
-    const Replica& replica = object.replicas[i];
-    return (item.sealed >> i & 1) != 0 && replica.segment != no_segment &&
+  const auto sealed = [&](std::size_t place, const Replica& replica) {
+    return (item.sealed >> place & 1) != 0 && replica.segment != no_segment &&
            segments_[replica.segment]->shown;
   };
   bool any = false;
-  for (std::size_t i = 0; i < object.replicas.size(); ++i) any |= sealed(i);
+  for (std::size_t i = 0; i < object.replicas.size(); ++i) any |= sealed(i, object.replicas[i]);
   if (!any) {
     fail_put(step, put);
     return failed(ErrorCode::replica_is_gone,
                   "none of the put's replicas was sealed on a node that is there");
   }
-  const Catalog::Name key{object.tenant, object.key(), object.key_hash};
-  if (Object* older = catalog_.find(key).current) remove_object(step, *older, Gone::replaced);
+  if (older != nullptr) remove_object(step, *older, Gone::replaced);
 
-  const SessionRef writer = put.address.session;
-  const std::string parent = std::move(put.parent);
-  const Catalog::Publication how{.now = step.now,
-                                 .soft_pin = put.soft_pin,
-                                 .time_to_live = put.time_to_live,
-                                 .parent = optional_name(object.tenant, parent)};
+  const SessionRef writer = put.session->ref();
+  const std::unique_ptr<PutWishes> wishes = std::move(put.wishes);
+  Catalog::Publication how{.now = step.now};
+  if (wishes) {
+    how.soft_pin = wishes->soft_pin;
+    how.time_to_live = wishes->time_to_live;
+    how.parent = optional_name(object.tenant, wishes->parent);
+  }
   forget_put(put);
-  boost::container::small_vector<Replica, 1> complete;
-  for (std::size_t i = 0; i < object.replicas.size(); ++i) {
-    Replica replica = object.replicas[i];
-    if (sealed(i)) {
+  for (std::size_t place = 0, i = 0; i < object.replicas.size(); ++place) {
+    Replica& replica = object.replicas[i];
+    if (sealed(place, replica)) {
       replica.advance(ReplicaEvent::put_end);
-      complete.push_back(replica);
-    } else if (replica.segment != no_segment) {
+      ++i;
+      continue;
+    }
+    if (replica.segment != no_segment) {
       retire(step, object, replica, ReplicaEvent::give_up, writer);
     }
+    object.replicas.erase(&replica);
   }
-  object.replicas = std::move(complete);
   object.has_checksum = item.checksum.has_value();
   object.checksum = item.checksum.value_or(0);
   catalog_.publish(object, how, extents_of(object));
@@ -366,26 +395,27 @@ Status Master::State::publish(Step& step, Put& put, const PutEnd::Item& item) {
 }
 
 // A put that an older master granted counts by what the nodes report of it.
-Result<bool> Master::State::end_older_epoch(Step& step, const OpenCall& open,
+Result<bool> Master::State::end_older_epoch(Step&, const Catalog::Name& key,
                                             const PutEnd::Item& item,
                                             const AnswerAddress& address) {
   LARDER_CHECK(recovered());
-  const Object* current = catalog_.find(Catalog::name(open.session.tenant, item.key)).current;
+  const Object* current = catalog_.find(key).current;
   if (current == nullptr || current->put_id != item.put_id) {
     return failed(ErrorCode::invalid_write,
                   "put " + to_string(item.put_id) + " of an older epoch was not found sealed");
   }
-  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
-  return !wait_for_older(step, name,
+  return !wait_for_older(fingerprint_of(key),
                          {.below = item.put_id, .address = address, .then = std::nullopt});
 }
 
 void Master::State::handle(Step& step, Caller caller, const PutRevoke& request) {
-  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  const std::optional<OpenCall> open = open_call(step, caller);
   if (!open) return;
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, open->session.tenant, std::span(request.items).first(open->end),
+                 open->first);
+  for (std::uint32_t i = open->first; i < open->end; ++i) {
     const AnswerAddress address{open->session.ref(), open->call.number, i};
-    const Result<bool> revoked = revoke(step, *open, request.items[i], address);
+    const Result<bool> revoked = revoke(step, *open, keys[i], request.items[i], address);
     if (!revoked) {
       answer(step, *open, i, std::unexpected(revoked.error()));
     } else if (*revoked) {
@@ -394,24 +424,22 @@ void Master::State::handle(Step& step, Caller caller, const PutRevoke& request) 
   }
 }
 
-Result<bool> Master::State::revoke(Step& step, const OpenCall& open, const PutRevoke::Item& item,
-                                   const AnswerAddress& address) {
-  LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, item.key));
+Result<bool> Master::State::revoke(Step& step, const OpenCall& open, const Catalog::Name& key,
+                                   const PutRevoke::Item& item, const AnswerAddress& address) {
+  LARDER_CHECK(check_key(key.text));
   const bool older_epoch = item.put_id.epoch != identity_.epoch;
   if (older_epoch) LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (versions.unfinished != nullptr && versions.unfinished->put_id == item.put_id) {
-    if (versions.unfinished->put->session != open.session.id) {
-      return failed(ErrorCode::illegal_client);
-    }
-    fail_put(step, *versions.unfinished->put);
+    Put& put = put_of(*versions.unfinished);
+    if (put.session != &open.session) return failed(ErrorCode::illegal_client);
+    fail_put(step, put);
   } else if (versions.current != nullptr && versions.current->put_id == item.put_id) {
     // Found sealed after a change of masters, though its writer had given it up.
     if (!older_epoch) return failed(ErrorCode::invalid_write, "the put has ended");
     remove_object(step, *versions.current, Gone::removed);
   }
-  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), item.key);
-  return !wait_for_older(step, name,
+  return !wait_for_older(fingerprint_of(key),
                          {.below = item.put_id.plus(1), .address = address, .then = std::nullopt});
 }
 

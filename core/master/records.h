@@ -2,17 +2,20 @@
 
 #include <boost/container/small_vector.hpp>
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/hash.h"
 #include "core/catalog/object.h"
 #include "core/master/effects.h"
 #include "core/protocol/object.h"
+#include "core/protocol/stages.h"
 #include "core/space/space.h"
 
 // What a master keeps besides the catalog. Plain records; the rules are in the files of
@@ -27,6 +30,8 @@ using ListHook = boost::intrusive::list_member_hook<>;
 struct Call {
   Ticket ticket = 0;
   std::uint64_t number = 0;
+  std::uint32_t begun = 0;  // items, from the first on
+  Bytes bytes;              // that a PutStart asks for
   std::vector<std::optional<Answer>> answers;
 };
 
@@ -43,31 +48,48 @@ struct AnswerAddress {
   std::uint32_t index = 0;
 };
 
-// An unfinished put.
-struct Put {
-  std::uint32_t slot = 0;
-  Object* object = nullptr;
-  SessionId session;
-  AnswerAddress address;  // of its PutStart, while it waits for space
-  std::uint32_t replicas_wanted = 1;
-  bool waiting = true;      // INITIALIZED: no space yet
-  bool over_share = false;  // it waits until its session holds less, not yet for space
-  Bytes charged;            // to its session: what it waits for, then what it has
-  Bytes call_bytes;         // of all items of its call
-  Time deadline;            // for space while it waits, then for PutEnd
+// What few puts ask for.
+struct PutWishes {
   Duration soft_pin{0};
   Duration time_to_live{0};
   std::string parent;
   std::vector<SegmentId> preferred;
   std::vector<SegmentId> avoid;
-  ListHook by_age;  // all unfinished puts, in the order of their ids
+};
+
+struct Session;
+
+// An unfinished put.
+struct Put {
+  std::uint32_t slot = 0;
+  Object* object = nullptr;
+  Session* session = nullptr;
+  std::uint64_t call = 0;  // its PutStart, and the item there
+  std::uint32_t item = 0;
+  std::uint32_t replicas_wanted = 1;
+  bool waiting = true;                // INITIALIZED: no space yet
+  bool over_share = false;            // it waits until its session holds less, not yet for space
+  Bytes charged;                      // to its session: what it waits for, then what it has
+  Bytes call_bytes;                   // of all items of its call
+  Time deadline;                      // for space while it waits, then for PutEnd
+  std::unique_ptr<PutWishes> wishes;  // null: none
+  ListHook by_age;                    // all unfinished puts, in the order of their ids
   ListHook by_session;
+  boost::intrusive::set_member_hook<> by_deadline;
   ListHook by_wait;  // those without space, first come first; or the session's over_share
 };
 using PutsByAge =
     boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_age>>;
 using PutsOfSession =
     boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_session>>;
+struct EarlierDeadline {
+  bool operator()(const Put& a, const Put& b) const {
+    return a.deadline != b.deadline ? a.deadline < b.deadline : a.slot < b.slot;
+  }
+};
+using PutsByDeadline = boost::intrusive::set<
+    Put, boost::intrusive::member_hook<Put, boost::intrusive::set_member_hook<>, &Put::by_deadline>,
+    boost::intrusive::compare<EarlierDeadline>>;
 using WaitingPuts =
     boost::intrusive::list<Put, boost::intrusive::member_hook<Put, ListHook, &Put::by_wait>>;
 
@@ -132,6 +154,23 @@ enum class NodeState : std::uint8_t {
   lost,    // will never come back; what pointed to it is being cleared away
 };
 
+// A node that was given up, for people.
+struct LostNode {
+  IncarnationId incarnation;
+  std::string name;
+  std::string endpoint;
+  std::string why;
+  Time at;
+  std::uint64_t objects = 0;  // of which it had the last copy, as far as they are cleared away
+  Bytes bytes;
+  bool cleared = false;
+};
+inline constexpr std::size_t lost_nodes_max = 16;
+
+struct NodeRecord;
+// "shown", or "sick" if it is that too; "reporting", "hidden", "lost".
+std::string_view state_name(const NodeRecord& node);
+
 struct NodeRecord {
   NodeIndex index = 0;
   IncarnationId incarnation;
@@ -155,6 +194,8 @@ struct NodeRecord {
   Time armed = time_never;      // its entry in the deadlines
   Duration fill_queue{0};
   std::uint64_t overlaps = 0;
+  StageTimes stages;
+  Time state_since;  // its state, or that it is sick
   std::vector<SegmentIndex> segments;
   QuarantineOfNode quarantine;        // by sequence
   std::vector<ExtentName> to_retire;  // to be sent at the end of this step

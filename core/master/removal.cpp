@@ -4,11 +4,13 @@
 namespace larder {
 
 void Master::State::handle(Step& step, Caller caller, const Remove& request) {
-  const std::optional<OpenCall> open = open_call(step, caller, request.items.size());
+  const std::optional<OpenCall> open = open_call(step, caller);
   if (!open) return;
-  for (std::uint32_t i = 0; i < request.items.size(); ++i) {
+  Lookahead keys(catalog_, open->session.tenant, std::span(request.items).first(open->end),
+                 open->first);
+  for (std::uint32_t i = open->first; i < open->end; ++i) {
     const AnswerAddress address{open->session.ref(), open->call.number, i};
-    const Result<bool> removed = remove(step, *open, request.items[i].key, request.force, address);
+    const Result<bool> removed = remove(step, keys[i], request.force, address);
     if (!removed) {
       answer(step, *open, i, std::unexpected(removed.error()));
     } else if (*removed) {
@@ -18,14 +20,14 @@ void Master::State::handle(Step& step, Caller caller, const Remove& request) {
 }
 
 // Unreadable at once; answered when every extent of every older put of the key is retired.
-Result<bool> Master::State::remove(Step& step, const OpenCall& open, std::string_view text,
-                                   bool force, const AnswerAddress& address) {
-  LARDER_TRY(const Catalog::Name key, key_of(open.session.tenant, text));
+Result<bool> Master::State::remove(Step& step, const Catalog::Name& key, bool force,
+                                   const AnswerAddress& address) {
+  LARDER_CHECK(check_key(key.text));
   LARDER_CHECK(recovered());
   const Catalog::Versions versions = catalog_.find(key);
   if (versions.current != nullptr && !force &&
-      Catalog::unit(*versions.current).lease.leased(step.now)) {
-    const Duration left = Catalog::unit(*versions.current).lease.left(step.now);
+      catalog_.unit(*versions.current).lease.leased(step.now)) {
+    const Duration left = catalog_.unit(*versions.current).lease.left(step.now);
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return failed(ErrorCode::object_has_lease, "it was looked up, and is protected for " +
                                                    std::to_string(ms) +
@@ -35,16 +37,18 @@ Result<bool> Master::State::remove(Step& step, const OpenCall& open, std::string
     return failed(ErrorCode::busy,
                   std::to_string(removals_waiting_) + " removals wait for retirement");
   }
-  const bool existed = versions.current != nullptr && versions.current->expires > step.now;
-  if (versions.unfinished != nullptr) fail_put(step, *versions.unfinished->put);
+  const bool existed =
+      versions.current != nullptr && catalog_.expires(*versions.current) > step.now;
+  if (versions.unfinished != nullptr) fail_put(step, put_of(*versions.unfinished));
   if (versions.current != nullptr) {
     remove_object(step, *versions.current, existed ? Gone::removed : Gone::expired);
   }
   const std::optional<ErrorCode> then =
       existed ? std::nullopt : std::optional(ErrorCode::object_not_found);
-  const Fingerprint name = fingerprint(catalog_.tenant_name(open.session.tenant), text);
   const PutId all{identity_.epoch, next_counter_};
-  if (wait_for_older(step, name, {.below = all, .address = address, .then = then})) return false;
+  if (wait_for_older(fingerprint_of(key), {.below = all, .address = address, .then = then})) {
+    return false;
+  }
   if (then) return failed(*then);
   return true;
 }
@@ -55,6 +59,7 @@ void Master::State::remove_object(Step& step, Object& object, Gone why) {
   for (const Replica& replica : object.replicas) {
     retire(step, object, replica, ReplicaEvent::take_away, {});
   }
+  ++gone_[why];
   switch (why) {
     case Gone::evicted:
       eviction_digest_.add(catalog_.tenant_name(object.tenant)).add(object.key());
@@ -64,6 +69,7 @@ void Master::State::remove_object(Step& step, Object& object, Gone why) {
       note_event(step, ObjectEvent::Kind::expired, object);
       break;
     case Gone::bad:
+    case Gone::lost:
       note_event(step, ObjectEvent::Kind::lost, object);
       break;
     case Gone::removed:

@@ -1,18 +1,18 @@
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "core/base/assert.h"
 #include "core/master/state.h"
 
 namespace larder {
-namespace {
 
 std::string_view state_name(const NodeRecord& node) {
-  if (node.sick) return "sick";
   switch (node.state) {
     case NodeState::reporting:
       return "reporting";
     case NodeState::shown:
-      return "shown";
+      return node.sick ? "sick" : "shown";
     case NodeState::hidden:
       return "hidden";
     case NodeState::lost:
@@ -21,7 +21,45 @@ std::string_view state_name(const NodeRecord& node) {
   return "";
 }
 
+std::string_view to_string(NodeEvent::Kind kind) {
+  switch (kind) {
+    case NodeEvent::Kind::registered:
+      return "a node has registered";
+    case NodeEvent::Kind::shown:
+      return "a node is shown";
+    case NodeEvent::Kind::hidden:
+      return "a node is hidden";
+    case NodeEvent::Kind::sick:
+      return "a node is sick";
+    case NodeEvent::Kind::well:
+      return "a node is well again";
+    case NodeEvent::Kind::lost:
+      return "a node is lost";
+  }
+  return "";
+}
+
+namespace {
+
+void add_stages(const std::string& where, const std::array<std::string_view, stages_max>& names,
+                const StageTimes& times, StatusReport& report) {
+  for (std::size_t i = 0; i < stages_max; ++i) {
+    if (times.all()[i].count() > 0) {
+      report.stages.push_back(stage_of(where, std::string(names[i]), times.all()[i]));
+    }
+  }
+}
+
 }  // namespace
+
+StatusReport::Stage stage_of(std::string where, std::string stage, const Histogram& times) {
+  return {.where = std::move(where),
+          .stage = std::move(stage),
+          .count = times.count(),
+          .p50 = times.quantile(0.5),
+          .p99 = times.quantile(0.99),
+          .longest = times.longest_seen()};
+}
 
 void Master::State::handle(Step& step, Caller caller, const GetStatus&) {
   step.effects.answers.answer(caller.ticket, 0, status(step.now));
@@ -33,6 +71,7 @@ StatusReport Master::State::status(Time now) const {
   report.recovering = recovering_;
   report.objects = catalog_.complete_objects();
   report.unfinished_puts = puts_.size();
+  report.waiting_puts = waiting_.size() + over_share_;
   report.sessions = sessions_.size();
   const SpaceUse pool = use();
   report.capacity = pool.capacity;
@@ -54,33 +93,87 @@ StatusReport Master::State::status(Time now) const {
   for (const auto& [code, count] : refusals_) {
     report.refusals.emplace_back(error_name(code), count);
   }
-  Time oldest = time_never;
+  for (const auto& [why, count] : gone_) report.gone.emplace_back(gone_name(why), count);
   for (const auto& node : nodes_) {
-    if (node == nullptr) continue;
-    StatusReport::Node entry{.name = node->name,
-                             .endpoint = node->endpoint,
-                             .host = node->host,
-                             .state = std::string(state_name(*node)),
-                             .since_heartbeat = now - node->last_heard};
-    for (const SegmentIndex index : node->segments) {
-      const Space& space = segments_[index]->space;
-      entry.capacity += space.capacity();
-      entry.used += space.used();
-      entry.quarantined += space.quarantined();
-      entry.objects += space.extents();
-    }
-    if (!node->quarantine.empty() && node->quarantine.front().since < oldest) {
-      oldest = node->quarantine.front().since;
-      report.oldest_quarantine = now - oldest;
-      report.oldest_quarantine_holder = node->name;
-    }
-    report.nodes.push_back(std::move(entry));
+    if (node != nullptr) report_node(now, *node, report);
+  }
+  for (const LostNode& lost : lost_nodes_) {
+    report.lost_nodes.push_back({.name = lost.name,
+                                 .endpoint = lost.endpoint,
+                                 .why = lost.why,
+                                 .ago = now - lost.at,
+                                 .objects = lost.objects,
+                                 .bytes = lost.bytes,
+                                 .cleared = lost.cleared});
+  }
+  add_stages("clients", client_stage_names, client_stages_, report);
+  for (const auto& node : nodes_) {
+    if (node != nullptr) add_stages("node " + node->name, node_stage_names, node->stages, report);
   }
   return report;
 }
 
+const StageTimes* Master::State::node_stages(std::string_view name) const {
+  for (const auto& node : nodes_) {
+    if (node != nullptr && node->name == name) return &node->stages;
+  }
+  return nullptr;
+}
+
+std::string_view Master::State::gone_name(Gone why) {
+  switch (why) {
+    case Gone::removed:
+      return "removed";
+    case Gone::evicted:
+      return "evicted";
+    case Gone::expired:
+      return "expired";
+    case Gone::replaced:
+      return "replaced";
+    case Gone::bad:
+      return "bad";
+    case Gone::lost:
+      return "lost with a node";
+  }
+  return "";
+}
+
+// One line for the node, and its part of what is not shown.
+void Master::State::report_node(Time now, const NodeRecord& node, StatusReport& report) const {
+  StatusReport::Node entry{.name = node.name,
+                           .endpoint = node.endpoint,
+                           .host = node.host,
+                           .state = std::string(state_name(node)),
+                           .since_heartbeat = now - node.last_heard,
+                           .in_state = now - node.state_since};
+  for (const SegmentIndex index : node.segments) {
+    const Space& space = segments_[index]->space;
+    entry.capacity += space.capacity();
+    entry.used += space.used();
+    entry.quarantined += space.quarantined();
+    entry.objects += space.extents();
+    entry.only_here += catalog_.only_in(index);
+  }
+  if (node.state != NodeState::shown) {
+    report.hidden_objects += entry.only_here;
+    report.hidden_capacity += entry.capacity;
+    report.hidden_used += entry.used;
+    report.hidden_quarantined += entry.quarantined;
+  }
+  if (!node.quarantine.empty()) {
+    entry.oldest_quarantine = now - node.quarantine.front().since;
+    if (report.oldest_quarantine_holder.empty() ||
+        entry.oldest_quarantine > report.oldest_quarantine) {
+      report.oldest_quarantine = entry.oldest_quarantine;
+      report.oldest_quarantine_holder = node.name;
+    }
+  }
+  report.nodes.push_back(std::move(entry));
+}
+
 void Master::State::check_invariants() const {
   catalog_.check_invariants();
+  LARDER_ASSERT(shown_capacity_ == use().capacity);
   check_puts();
   check_retirements();
   // Every extent of a segment has one owner: an object, an unfinished put or a quarantine.
@@ -140,21 +233,24 @@ void Master::State::check_invariants() const {
 void Master::State::check_puts() const {
   PutId before;
   Bytes waiting;
+  Bytes granted;
   std::size_t over_share = 0;
   std::map<SessionId, Bytes> held;
   for (const Put& put : puts_by_age_) {
     LARDER_ASSERT(before < put.object->put_id, "put ids grow");
     before = put.object->put_id;
-    LARDER_ASSERT(sessions_.contains(put.session));
+    LARDER_ASSERT(sessions_.contains(put.session->id));
     LARDER_ASSERT(put.waiting == put.by_wait.is_linked());
     LARDER_ASSERT(!put.waiting || put.object->replicas.empty());
     over_share += put.waiting && put.over_share;
     if (put.waiting && !put.over_share) waiting += put.charged;
     LARDER_ASSERT(put.waiting || put.charged == extents_of(*put.object));
-    held[put.session] += put.charged;
+    if (!put.waiting) granted += put.charged;
+    held[put.session->id] += put.charged;
   }
-  LARDER_ASSERT(puts_by_age_.size() == puts_.size());
+  LARDER_ASSERT(puts_by_age_.size() == puts_.size() && puts_by_deadline_.size() == puts_.size());
   LARDER_ASSERT(waiting == waiting_bytes_ && over_share == over_share_);
+  LARDER_ASSERT(granted == granted_bytes_);
   for (std::uint32_t slot = 0; slot < quarantine_.slots(); ++slot) {
     const Quarantined* record = quarantine_.at(slot);
     if (record == nullptr) continue;
@@ -211,6 +307,7 @@ std::uint64_t Master::State::digest(Time now) const {
     Digest own;
     own.add(id.high).add(id.low).add(session->lowest_unanswered).add(session->calls.size());
     own.add(session->held.value);
+    for (const auto& call : session->calls) own.add(call->number).add(call->begun);
     own.add(static_cast<std::uint64_t>((now - session->last_heard).count()));
     sum += own.value();
   }

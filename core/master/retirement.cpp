@@ -104,8 +104,8 @@ void Master::State::remove_replica(Step& step, Object& object, Replica& replica,
     return;
   }
   retire(step, object, replica, ReplicaEvent::take_away, {});
-  object.replicas.erase(object.replicas.begin() + (&replica - object.replicas.data()));
-  catalog_.resize(object, extents_of(object));
+  catalog_.drop_replica(object, static_cast<std::size_t>(&replica - object.replicas.begin()),
+                        segments_[replica.segment]->space.range(replica.extent).length);
 }
 
 // Whether an older put of the key is still to be retired.
@@ -115,8 +115,12 @@ bool Master::State::waits(const KeyRetirements& of_key, const RetirementWaiter& 
   });
 }
 
+Fingerprint Master::State::fingerprint_of(const Catalog::Name& key) const {
+  return fingerprint(catalog_.tenant_name(key.tenant), key.text);
+}
+
 // False if there is nothing to wait for.
-bool Master::State::wait_for_older(Step&, const Fingerprint& key, const RetirementWaiter& waiter) {
+bool Master::State::wait_for_older(const Fingerprint& key, const RetirementWaiter& waiter) {
   const auto found = retirements_.find(key);
   if (found == retirements_.end()) return false;
   if (!waits(found->second, waiter)) return false;

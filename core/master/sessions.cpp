@@ -85,24 +85,22 @@ void Master::State::handle(Step& step, Caller caller, const CloseSession&) {
   step.effects.answers.answer(caller.ticket, 0, Done{});
 }
 
-void Master::State::handle(Step& step, Caller caller, const KeepAlive&) {
-  if (session_of(step, caller, 1) != nullptr) {
+void Master::State::handle(Step& step, Caller caller, const KeepAlive& request) {
+  if (session_of(step, caller) != nullptr) {
+    client_stages_.merge(request.stages);
     step.effects.answers.answer(caller.ticket, 0, Done{});
   }
 }
 
-// The caller's session, with what its header carries done; nullptr, and all answers given, if there
-// is none.
-Session* Master::State::session_of(Step& step, const Caller& caller, std::size_t answers) {
+// The caller's session, with what its header carries done (by the first piece of a call, since a
+// lease given back twice would count twice); nullptr, and all answers given, if there is none.
+Session* Master::State::session_of(Step& step, const Caller& caller) {
   Session* session = find_session(caller.header.session);
   if (session == nullptr) {
-    for (std::size_t i = 0; i < answers; ++i) {
-      step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i),
-                                  failed(ErrorCode::client_not_found));
-    }
+    refuse_all(step, caller, Error(ErrorCode::client_not_found));
     return nullptr;
   }
-  take_header(step, *session, caller.header);
+  if (caller.first == 0) take_header(step, *session, caller.header);
   return session;
 }
 
@@ -129,48 +127,46 @@ void Master::State::take_header(Step& step, Session& session, const RequestHeade
   }
 }
 
-// Nothing if the call is not to be carried out: its session is unknown, it is repeated (the answers
-// so far have been given again), or too many are open.
-std::optional<Master::State::OpenCall> Master::State::open_call(Step& step, const Caller& caller,
-                                                                std::size_t items) {
-  Session* session = session_of(step, caller, items);
+// Nothing if there is nothing to be carried out: the session is unknown, these items are repeated
+// (their answers so far have been given again), or too many calls are open.
+std::optional<Master::State::OpenCall> Master::State::open_call(Step& step, const Caller& caller) {
+  Session* session = session_of(step, caller);
   if (session == nullptr) return std::nullopt;
-  const std::uint64_t number = caller.header.number;
-  const auto refuse = [&](ErrorCode code, const char* why) {
-    for (std::size_t i = 0; i < items; ++i) {
-      step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i), failed(code, why));
-    }
+  const auto refuse = [&](ErrorCode code, const char* why) -> std::optional<OpenCall> {
+    refuse_all(step, caller, Error(code, why));
+    return std::nullopt;
   };
+  const std::uint64_t number = caller.header.number;
   if (number < session->lowest_unanswered) {
-    refuse(ErrorCode::cancelled, "the session said that it waits for this call no more");
-    return std::nullopt;
+    return refuse(ErrorCode::cancelled, "the session said that it waits for this call no more");
   }
-  const auto place = std::ranges::lower_bound(
+  auto place = std::ranges::lower_bound(
       session->calls, number, {}, [](const std::unique_ptr<Call>& call) { return call->number; });
-  if (place != session->calls.end() && (*place)->number == number) {
-    Call& call = **place;
-    if (call.answers.size() != items) {
-      refuse(ErrorCode::invalid_params, "the number of another call of this session");
-      return std::nullopt;
-    }
-    call.ticket = caller.ticket;
-    for (std::size_t i = 0; i < items; ++i) {
-      if (call.answers[i]) {
-        step.effects.answers.answer(caller.ticket, static_cast<std::uint32_t>(i), *call.answers[i]);
-      }
-    }
-    return std::nullopt;
+  const bool known = place != session->calls.end() && (*place)->number == number;
+  // Its first piece was refused, or begun in an earlier life of the session.
+  if (caller.first > (known ? (*place)->begun : 0)) {
+    return refuse(ErrorCode::busy, "the beginning of this call is not known");
   }
-  if (session->calls.size() >= config_.calls_per_session_max) {
-    refuse(ErrorCode::busy, "too many calls of this session are not given up yet");
-    return std::nullopt;
+  if (!known) {
+    if (session->calls.size() >= config_.calls_per_session_max) {
+      return refuse(ErrorCode::busy, "too many calls of this session are not given up yet");
+    }
+    place = session->calls.insert(place, std::make_unique<Call>());
+    (*place)->number = number;
+    (*place)->answers.resize(caller.items);
   }
-  auto call = std::make_unique<Call>();
-  call->ticket = caller.ticket;
-  call->number = number;
-  call->answers.resize(items);
-  Call& made = **session->calls.insert(place, std::move(call));
-  return OpenCall{*session, made};
+  Call& call = **place;
+  if (call.answers.size() != caller.items) {
+    return refuse(ErrorCode::invalid_params, "the number of another call of this session");
+  }
+  call.ticket = caller.ticket;
+  const std::uint32_t first = std::clamp(call.begun, caller.first, caller.end);
+  for (std::uint32_t i = caller.first; i < first; ++i) {
+    if (call.answers[i]) step.effects.answers.answer(caller.ticket, i, *call.answers[i]);
+  }
+  if (first == caller.end) return std::nullopt;
+  call.begun = caller.end;
+  return OpenCall{*session, call, first, caller.end};
 }
 
 void Master::State::answer(Step& step, const OpenCall& open, std::uint32_t index, Answer answer) {

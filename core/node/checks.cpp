@@ -5,7 +5,9 @@
 namespace larder {
 
 NodeStatus Node::status(Time now) const {
-  NodeStatus status{.epoch = epoch_,
+  NodeStatus status{.incarnation = incarnation_,
+                    .epoch = epoch_,
+                    .instance = instance_,
                     .taken_epoch = taken_epoch_,
                     .registration = registration_,
                     .reported = link_ == Link::reported,

@@ -25,6 +25,8 @@ class EndedPuts {
   // The same without what is below the floor.
   bool remembers(const ExtentName& extent) const { return extents_.contains(extent); }
 
+  // In their order.
+  const std::set<ExtentName>& remembered() const { return extents_; }
   std::size_t size() const { return extents_.size(); }
   PutId floor() const { return floor_; }
 

@@ -102,9 +102,11 @@ Status Node::check_new(const StoredSegment& segment, const FillItem& item) {
   return {};
 }
 
-Status Node::check_slot(Time now) const {
+Status Node::check_slot(Time now) {
+  const Duration queue = fill_queue(now);
+  stages_.add(NodeStage::queue, queue);
   if (fills_in_flight_ < config_.fill_slots) return {};
-  const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(fill_queue(now));
+  const auto wait = std::chrono::duration_cast<std::chrono::milliseconds>(queue);
   return failed(ErrorCode::busy, sentence("all ", config_.fill_slots,
                                           " fill slots are taken for about ", wait.count(), " ms"));
 }
@@ -170,6 +172,7 @@ Status Node::part_done(Time now, FillId id, NodeEffects& effects) {
     return ended_already();
   }
   LARDER_ASSERT(!fill.last_part, "the last part of a fill is sealed");
+  stages_.add(NodeStage::fill, now - fill.began);
   --fills_in_flight_;
   fill.stage = Stage::waiting;
   fill.received += fill.part_length;
@@ -204,6 +207,7 @@ Status Node::seal(Time now, FillId id, const FillResult& result, NodeEffects& ef
       return std::unexpected(std::move(error));
     }
   }
+  stages_.add(NodeStage::fill, now - fill.began);
   --fills_in_flight_;
   forget(at);
   extent.fill = {};
@@ -212,13 +216,19 @@ Status Node::seal(Time now, FillId id, const FillResult& result, NodeEffects& ef
   extent.has_checksum = expected.has_value();
   extent.checksum = expected.value_or(0);
   ++footers_;
+  write_footer(place);
+  return {};
+}
+
+void Node::write_footer(ExtentPlace place) {
+  const Extent& extent = place.extent();
   memory_.write_footer(
       place.footer(),
-      encode(Footer{.name = fingerprint(extent.record.tenant(), extent.record.key()),
-                    .put_id = place.name().put_id,
-                    .length = extent.record.size(),
-                    .checksum = expected}));
-  return {};
+      encode(
+          Footer{.name = fingerprint(extent.record.tenant(), extent.record.key()),
+                 .put_id = place.name().put_id,
+                 .length = extent.record.size(),
+                 .checksum = extent.has_checksum ? std::optional(extent.checksum) : std::nullopt}));
 }
 
 void Node::end_fill(Time now, FillId id, NodeEffects& effects) {

@@ -73,7 +73,8 @@ void Node::tick(Time now, NodeEffects& effects) {
            Heartbeat{.incarnation = incarnation_,
                      .registration = registration_,
                      .fill_queue = fill_queue(now),
-                     .overlaps = overlaps_},
+                     .overlaps = overlaps_,
+                     .stages = stages_.take_unsent()},
            effects);
     }
   }

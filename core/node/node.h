@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/identity.h"
 #include "core/base/time.h"
 #include "core/node/effects.h"
 #include "core/node/ended_puts.h"
@@ -64,7 +65,9 @@ struct ReadBegun {
 
 // For people and tests.
 struct NodeStatus {
+  IncarnationId incarnation;
   Epoch epoch;  // that it obeys
+  InstanceId instance;
   Epoch taken_epoch;
   std::uint64_t registration = 0;
   bool reported = false;                   // the report of this registration is complete
@@ -140,11 +143,16 @@ class Node {
   std::optional<Time> next_deadline() const;
 
   // ---- to look at ---------------------------------------------------------------------------
+  // Since its start; what its heartbeats bring. No part of the digest.
+  const StageTimes& stages() const { return stages_; }
   // How long a fill that comes now would wait for a slot; zero while one is free.
   Duration fill_queue(Time now) const;
   NodeStatus status(Time now) const;  // O(extents)
   void check_invariants() const;      // O(extents)
   std::uint64_t digest() const;       // of the state, O(extents)
+  // What it is, apart from how it came about (core/base/identity.h). Who waits for fills and reads
+  // names them before.
+  void add_identity(Identity& identity, Time now) const;
 
  private:
   enum class Stage : std::uint8_t {
@@ -170,6 +178,7 @@ class Node {
   struct Read {
     std::optional<ExtentPlace> place;  // none: not counted, for runs without the footer guard
     Time due;
+    Time began;
     bool verifies = false;
   };
   using Fills = std::map<FillId, Fill>;
@@ -191,10 +200,11 @@ class Node {
   // fills.cpp
   Result<StoredSegment*> check_shape(const FillItem& item);
   Status check_new(const StoredSegment& segment, const FillItem& item);
-  Status check_slot(Time now) const;
+  Status check_slot(Time now);
   Result<FillBegun> continue_fill(Time now, ExtentPlace place, const FillItem& item,
                                   ConnectionId connection);
   FillBegun start_part(Time now, Fill fill, const FillItem& item);
+  void write_footer(ExtentPlace place);
   void abort(Fills::iterator fill, NodeEffects& effects);
   void finish(Fills::iterator fill);  // unsealed, and nothing of it is in flight
   void forget(Fills::iterator fill);
@@ -230,6 +240,12 @@ class Node {
   void send_corrupt(Time now, NodeEffects& effects);
   void settle(Time now, NodeEffects& effects);  // sends what may be sent by now
   ReportInventory::Item inventory_item(Time now, const ExtentPlace& place) const;
+
+  // identity.cpp
+  void add_extents(Identity& identity, Time now) const;
+  void add_fill(const Fill& fill, Identity& identity, Time now) const;
+  void add_link(Identity& identity, Time now) const;
+
   Awaited& awaited(Call call) { return awaited_[static_cast<std::size_t>(call)]; }
 
   std::optional<ExtentPlace> after(const Cursor& cursor);
@@ -273,6 +289,7 @@ class Node {
   std::deque<ExtentName> corrupt_;  // the first corrupt_sent_ of them wait for their answer
   std::size_t corrupt_sent_ = 0;
   std::string last_error_;
+  StageTimes stages_;
 };
 
 }  // namespace larder

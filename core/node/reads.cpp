@@ -55,7 +55,7 @@ Result<ReadBegun> Node::read_unchecked(Time now, StoredSegment& segment, const R
 ReadBegun Node::start_read(Time now, std::optional<ExtentPlace> place, const ReadItem& item) {
   const ReadId id{next_id_++};
   const Time due = later(now, Timing::allowed(item.length));
-  reads_.emplace(id, Read{.place = place, .due = due});
+  reads_.emplace(id, Read{.place = place, .due = due, .began = now});
   due_.emplace(due, id.value);
   ReadBegun begun{.id = id, .payload_size = item.offset + item.length, .checksum = {}};
   if (place) {
@@ -71,6 +71,7 @@ ReadBegun Node::start_read(Time now, std::optional<ExtentPlace> place, const Rea
 void Node::end_read(Time now, ReadId id, NodeEffects& effects) {
   const auto read = reads_.find(id);
   if (read == reads_.end()) return;
+  stages_.add(NodeStage::read, now - read->second.began);
   finish(read);
   settle(now, effects);
 }
@@ -89,8 +90,11 @@ void Node::finish(Reads::iterator at) {
 // One that finds no slot is not verified: whoever reads bad bytes there reports them again.
 void Node::verify(Time now, const ExtentName& name, NodeEffects& effects) {
   const auto place = find(name);
-  if (!place || place->extent().state != FillState::sealed || !place->extent().has_checksum ||
-      retiring_all_ || verifies_ >= config_.verifies_max || reads_.size() >= config_.reads_max) {
+  if (!place || place->extent().state != FillState::sealed || retiring_all_) return;
+  // What a one-sided reader could not make out may have been the footer. The map is the truth.
+  write_footer(*place);
+  if (!place->extent().has_checksum || verifies_ >= config_.verifies_max ||
+      reads_.size() >= config_.reads_max) {
     return;
   }
   const Bytes size = place->extent().record.size();

@@ -9,16 +9,13 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/slice.h"
 #include "core/base/time.h"
 #include "core/ports/completion.h"
 #include "core/protocol/fill.h"
 #include "core/protocol/object.h"
 
 namespace larder {
-
-// A piece of the caller's memory. `data` is not touched outside a transfer that names it.
-using Slice = std::span<std::byte>;
-using ConstSlice = std::span<const std::byte>;
 
 struct TransportTraits {
   const char* name = "";             // "local", "tcp", "shm", "verbs", "sim"
@@ -38,6 +35,9 @@ struct ReadRange {
   // Set by the transport before it completes.
   Status* result = nullptr;
   std::optional<std::uint64_t>* checksum = nullptr;  // of the whole payload, if the source sent one
+  // Of the bytes of this range as they lie in `into`, from a transport that can hash them while
+  // they are still in the cache; it leaves it empty otherwise. Null: not wanted.
+  std::optional<std::uint64_t>* computed = nullptr;
   // One-sided transports deliver the footer here, read after the payload. Null: not wanted.
   std::array<std::byte, 64>* footer = nullptr;
 };

@@ -10,6 +10,7 @@ namespace larder {
 
 // What no message may exceed. Both sides check.
 inline constexpr std::size_t key_bytes_max = 1024;  // also of group and parent names
+inline constexpr std::size_t pattern_bytes_max = 4096;
 inline constexpr std::size_t tenant_bytes_max = 256;
 inline constexpr std::size_t name_bytes_max = 256;  // nodes, hosts, racks, segments, endpoints
 inline constexpr std::uint32_t replicas_max = 16;

@@ -41,6 +41,14 @@ struct ExtentName {
   auto operator<=>(const ExtentName&) const = default;
 };
 
+// Where a walk over the caller's objects stands; made by a master for ListObjects of its own epoch.
+struct ListCursor {
+  Epoch epoch;             // none: from the begin
+  std::uint32_t next = 0;  // places of the directory
+  std::uint32_t end = 0;
+  bool operator==(const ListCursor&) const = default;
+};
+
 enum class SegmentKind : std::uint8_t { memory = 0, file = 1 };
 
 // A segment as its node offers it; the same for the whole life of its id.

@@ -32,6 +32,8 @@ void for_each_text(Request& request, Visit&& visit) {
           visit(body.tenant), visit(body.client), visit(body.host);
         } else if constexpr (std::is_same_v<Body, PutStart>) {
           for (auto& item : body.items) visit(item.key), visit(item.group), visit(item.parent);
+        } else if constexpr (std::is_same_v<Body, ListObjects>) {
+          visit(body.prefix), visit(body.pattern);
         } else if constexpr (std::is_same_v<Body, RegisterNode>) {
           visit(body.name), visit(body.endpoint), visit(body.host), visit(body.rack);
           for (auto& segment : body.segments) visit(segment.name);

@@ -1,7 +1,5 @@
 #include "core/protocol/request.h"
 
-#include <array>
-
 namespace larder {
 
 std::size_t answer_count(const RequestBody& body) {
@@ -17,13 +15,6 @@ std::size_t answer_count(const RequestBody& body) {
       body);
 }
 
-std::string_view request_name(const RequestBody& body) {
-  static constexpr std::array<std::string_view, std::variant_size_v<RequestBody>> names{
-      "OpenSession",       "CloseSession",   "KeepAlive",    "PutStart",        "PutEnd",
-      "PutRevoke",         "GetReplicaList", "Exists",       "Remove",          "DescribeSegments",
-      "GetStatus",         "Quiesce",        "RegisterNode", "ReportInventory", "Heartbeat",
-      "ConfirmRetirement", "ReportCorrupt"};
-  return names[body.index()];
-}
+std::string_view request_name(const RequestBody& body) { return request_names[body.index()]; }
 
 }  // namespace larder

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "core/base/id.h"
 #include "core/protocol/object.h"
+#include "core/protocol/stages.h"
 
 // Requests to a master. Each carries a list and gets one answer for each item, in order (a request
 // without a list: one answer). Texts are views into the sender's or the decoder's buffer and must
@@ -27,12 +29,14 @@ struct OpenSession {
 // Ends a session: its unfinished puts fail now, its leases run out.
 struct CloseSession {};
 
-// Nothing but the header. One answer: Done.
-struct KeepAlive {};
+// Renews the session. One answer: Done.
+struct KeepAlive {
+  StageCounts stages;  // of the client
+};
 
 // Asks for space. Answers: PutGrant. Errors: object_already_exists; put_in_flight (another put of
 // the key is unfinished, nothing is stored yet); no_available_handle; invalid_params; invalid_key.
-// The i-th item that is granted has the put id of the call plus i.
+// Each item that is granted has a put id of its own, in the order of the items.
 struct PutStart {
   struct Item {
     std::string_view key;
@@ -78,6 +82,7 @@ struct GetReplicaList {
     std::string_view key;
   };
   std::vector<Item> items;
+  bool again = false;  // of gets that have asked before: not counted as gets once more
 };
 
 // Answers: Existence; a missing key is no error.
@@ -96,6 +101,28 @@ struct Remove {
   };
   std::vector<Item> items;
   bool force = false;
+};
+
+// The caller's COMPLETE objects, those on hidden nodes too; no use of them. One answer: ObjectPage.
+// A call looks at a bounded part of the directory, so a page may have fewer items than `limit`,
+// even none, with more to come. An object that is there from the first call to the last is on
+// exactly one page; a key of which the value is replaced meanwhile may be on none or on two.
+// Errors: invalid_params (the pattern, or a cursor of another master);
+// unavailable_in_current_status (during recovery not everything is known yet).
+struct ListObjects {
+  std::string_view prefix;
+  std::string_view pattern;  // a regular expression (core/pattern), found anywhere; empty: all
+  ListCursor cursor;
+  std::uint32_t limit = 0;  // items of the page; 0: as many as a page has
+};
+
+// Everything that is known of all versions of a key, unfinished ones and those on hidden nodes too;
+// no use of the object. Answers: ObjectDetails. Errors: object_not_found.
+struct DescribeObjects {
+  struct Item {
+    std::string_view key;
+  };
+  std::vector<Item> items;
 };
 
 // One answer for each id: SegmentDescription. Errors: segment_not_found.
@@ -155,6 +182,14 @@ struct Heartbeat {
   std::uint64_t registration = 0;
   Duration fill_queue{0};      // how long a fill that comes now would wait
   std::uint64_t overlaps = 0;  // fills refused since its start since they overlapped its map
+  StageCounts stages;
+};
+
+// The process ends: it serves none of its bytes any more, and this incarnation never will again. It
+// counts as lost from now on. One answer: Done. Errors: as for Heartbeat.
+struct UnregisterNode {
+  IncarnationId incarnation;
+  std::uint64_t registration = 0;
 };
 
 // One answer: Done.
@@ -208,8 +243,9 @@ struct RequestHeader {
 
 using RequestBody =
     std::variant<OpenSession, CloseSession, KeepAlive, PutStart, PutEnd, PutRevoke, GetReplicaList,
-                 Exists, Remove, DescribeSegments, GetStatus, Quiesce, RegisterNode,
-                 ReportInventory, Heartbeat, ConfirmRetirement, ReportCorrupt>;
+                 Exists, Remove, ListObjects, DescribeObjects, DescribeSegments, GetStatus, Quiesce,
+                 RegisterNode, ReportInventory, Heartbeat, ConfirmRetirement, ReportCorrupt,
+                 UnregisterNode>;
 
 struct Request {
   RequestHeader header;
@@ -218,6 +254,13 @@ struct Request {
 
 // How many answers the request gets.
 std::size_t answer_count(const RequestBody& body);
+// By RequestBody::index().
+inline constexpr std::array<std::string_view, std::variant_size_v<RequestBody>> request_names{
+    "OpenSession", "CloseSession",      "KeepAlive",       "PutStart",
+    "PutEnd",      "PutRevoke",         "GetReplicaList",  "Exists",
+    "Remove",      "ListObjects",       "DescribeObjects", "DescribeSegments",
+    "GetStatus",   "Quiesce",           "RegisterNode",    "ReportInventory",
+    "Heartbeat",   "ConfirmRetirement", "ReportCorrupt",   "UnregisterNode"};
 // "PutStart", for logs and errors.
 std::string_view request_name(const RequestBody& body);
 

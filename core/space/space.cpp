@@ -21,7 +21,7 @@ std::string text(Range range) {
 }  // namespace
 
 Space::Space(Bytes capacity) : capacity_(capacity.rounded_down(granule)) {
-  slots_.push_back({.offset = capacity_.value, .state = SlotState::edge});
+  slots_.grow() = Slot(capacity_.value, SlotState::edge);
   if (capacity_ == 0_B) return;
   list_free(insert_after(edge, 0));
 }
@@ -43,12 +43,12 @@ Result<ExtentId> Space::allocate(Bytes length, std::uint64_t alignment) {
                       " free, the largest range " + std::to_string(largest_free().value));
   }
   age_offset_index();
-  const Bytes start = Bytes{slots_[slot].offset}.rounded_up(alignment);
+  const Bytes start = Bytes{slots_[slot].offset()}.rounded_up(alignment);
   return carve(slot, {.offset = start, .length = length}, ExtentState::used);
 }
 
 bool Space::fits(std::uint32_t slot, Bytes length, std::uint64_t alignment) const {
-  const Bytes offset{slots_[slot].offset};
+  const Bytes offset{slots_[slot].offset()};
   const Bytes end{end_of(slot)};
   const Bytes start = offset.rounded_up(alignment);
   return start >= offset && start <= end && end - start >= length;  // the first: no overflow
@@ -94,7 +94,7 @@ Result<ExtentId> Space::take(Range range, ExtentState state) {
 Status Space::quarantine(ExtentId id) {
   LARDER_CHECK(check(id, "quarantine"));
   Slot& slot = slots_[id.slot];
-  if (slot.state == SlotState::quarantined) {
+  if (slot.state() == SlotState::quarantined) {
     return failed(ErrorCode::invalid_params, "quarantine: extent " + std::to_string(id.slot) + "." +
                                                  std::to_string(id.generation) +
                                                  " is in quarantine already");
@@ -102,7 +102,7 @@ Status Space::quarantine(ExtentId id) {
   const Bytes length = length_of(id.slot);
   used_ -= length;
   quarantined_ += length;
-  slot.state = SlotState::quarantined;
+  slot.set_state(SlotState::quarantined);
   return {};
 }
 
@@ -110,41 +110,55 @@ Status Space::free(ExtentId id) {
   LARDER_CHECK(check(id, "free"));
   age_offset_index();
   std::uint32_t slot = id.slot;
-  total_of(slots_[slot].state) -= length_of(slot);
+  total_of(slots_[slot].state()) -= length_of(slot);
   --extents_;
-  if (++slots_[slot].generation == 0) slots_[slot].generation = 1;
-  slots_[slot].state = SlotState::free;
   if (const std::uint32_t before = slots_[slot].before; is_free(before)) {
     unlist_free(before);
     remove(slot);
     slot = before;
   } else if (by_offset_) {
-    by_offset_->insert(slots_[slot].offset, slot);
+    by_offset_->insert(slots_[slot].offset(), slot);
   }
   if (const std::uint32_t after = slots_[slot].after; is_free(after)) {
     unlist_free(after);
-    if (by_offset_) by_offset_->erase(slots_[after].offset);
+    if (by_offset_) by_offset_->erase(slots_[after].offset());
     remove(after);
   }
   list_free(slot);
   return {};
 }
 
+void Space::grow(Bytes capacity) {
+  const Bytes old = std::exchange(capacity_, capacity.rounded_down(granule));
+  LARDER_ASSERT(capacity_ >= old, "a space does not shrink");
+  if (capacity_ == old) return;
+  const std::uint32_t last = slots_[edge].before;
+  const bool extends = last != edge && is_free(last);
+  if (extends) unlist_free(last);
+  const auto [before, after] = std::pair(slots_[edge].before, slots_[edge].after);
+  slots_[edge] = Slot(capacity_.value, SlotState::edge);
+  slots_[edge].before = before;
+  slots_[edge].after = after;
+  const std::uint32_t slot = extends ? last : insert_after(last, old.value);
+  if (by_offset_ && !extends) by_offset_->insert(old.value, slot);
+  list_free(slot);
+}
+
 bool Space::valid(ExtentId id) const {
   if (id.slot >= slots_.size()) return false;
   const Slot& slot = slots_[id.slot];
-  return slot.generation == id.generation &&
-         (slot.state == SlotState::used || slot.state == SlotState::quarantined);
+  return (slot.state() == SlotState::used || slot.state() == SlotState::quarantined) &&
+         slot.generation == id.generation;
 }
 
 Range Space::range(ExtentId id) const {
   LARDER_ASSERT(valid(id));
-  return {.offset = {slots_[id.slot].offset}, .length = length_of(id.slot)};
+  return {.offset = {slots_[id.slot].offset()}, .length = length_of(id.slot)};
 }
 
 ExtentState Space::state(ExtentId id) const {
   LARDER_ASSERT(valid(id));
-  return slots_[id.slot].state == SlotState::used ? ExtentState::used : ExtentState::quarantined;
+  return slots_[id.slot].state() == SlotState::used ? ExtentState::used : ExtentState::quarantined;
 }
 
 Bytes Space::largest_free() const { return Bytes{granule} * by_length_.largest(); }
@@ -169,9 +183,9 @@ ExtentId Space::carve(std::uint32_t slot, Range range, ExtentState state) {
   LARDER_ASSERT(is_free(slot));
   const std::uint64_t end = end_of(slot);
   const std::uint64_t range_end = (range.offset + range.length).value;
-  LARDER_ASSERT(slots_[slot].offset <= range.offset.value && range_end <= end);
+  LARDER_ASSERT(slots_[slot].offset() <= range.offset.value && range_end <= end);
   unlist_free(slot);
-  if (slots_[slot].offset < range.offset.value) {
+  if (slots_[slot].offset() < range.offset.value) {
     const std::uint32_t extent = insert_after(slot, range.offset.value);
     list_free(slot);
     slot = extent;
@@ -183,10 +197,12 @@ ExtentId Space::carve(std::uint32_t slot, Range range, ExtentState state) {
     list_free(rest);
     if (by_offset_) by_offset_->insert(range_end, rest);
   }
-  slots_[slot].state = state == ExtentState::used ? SlotState::used : SlotState::quarantined;
-  total_of(slots_[slot].state) += range.length;
+  slots_[slot].set_state(state == ExtentState::used ? SlotState::used : SlotState::quarantined);
+  if (++generation_ == 0) generation_ = 1;
+  slots_[slot].generation = generation_;
+  total_of(slots_[slot].state()) += range.length;
   ++extents_;
-  return {.slot = slot, .generation = slots_[slot].generation};
+  return {.slot = slot, .generation = generation_};
 }
 
 // Splits the range of `slot`: a new slot, without a state yet, has it from `offset` on.
@@ -195,12 +211,12 @@ std::uint32_t Space::insert_after(std::uint32_t slot, std::uint64_t offset) {
   if (made == none) {
     made = static_cast<std::uint32_t>(slots_.size());
     LARDER_ASSERT(made != none);
-    slots_.emplace_back();
+    slots_.grow();
   } else {
     vacant_ = slots_[made].list_after;
   }
   const std::uint32_t after = slots_[slot].after;
-  slots_[made].offset = offset;
+  slots_[made] = Slot(offset, SlotState::vacant);
   slots_[made].before = slot;
   slots_[made].after = after;
   slots_[slot].after = made;
@@ -213,14 +229,14 @@ void Space::remove(std::uint32_t slot) {
   const auto [before, after] = std::pair(slots_[slot].before, slots_[slot].after);
   slots_[before].after = after;
   slots_[after].before = before;
-  slots_[slot].state = SlotState::vacant;
+  slots_[slot].set_state(SlotState::vacant);
   slots_[slot].list_after = vacant_;
   vacant_ = slot;
 }
 
 void Space::list_free(std::uint32_t slot) {
   const std::uint32_t next = by_length_.exchange(granules_of(slot), slot);
-  slots_[slot].state = SlotState::free;
+  slots_[slot].set_state(SlotState::free);
   slots_[slot].list_before = none;
   slots_[slot].list_after = next;
   if (next != none) slots_[next].list_before = slot;
@@ -242,12 +258,53 @@ void Space::unlist_free(std::uint32_t slot) {
 void Space::build_offset_index() {
   by_offset_.emplace();
   for (std::uint32_t slot = slots_[edge].after; slot != edge; slot = slots_[slot].after) {
-    if (is_free(slot)) by_offset_->insert(slots_[slot].offset, slot);
+    if (is_free(slot)) by_offset_->insert(slots_[slot].offset(), slot);
   }
 }
 
 void Space::age_offset_index() {
   if (by_offset_ && ++calls_since_take_ > slots_.size()) by_offset_.reset();
+}
+
+// The index of lengths is found again in the slots: a range that leads those of its length stands
+// behind none.
+void Space::archive(Archive& archive) {
+  archive(capacity_, used_, quarantined_, extents_, vacant_, generation_);
+  const std::size_t slots = archive.count(slots_.size());
+  if (archive.loading()) slots_ = {};
+  for (std::size_t i = 0; i < slots; ++i) {
+    if (archive.loading()) slots_.grow();
+    archive.raw(slots_[i]);
+  }
+  if (!archive.loading()) return;
+  by_length_ = {};
+  by_offset_.reset();
+  calls_since_take_ = 0;
+  if (!load_lengths(archive)) *this = Space(0_B);
+}
+
+bool Space::load_lengths(Archive& archive) {
+  const auto known = [&](std::uint32_t slot) { return slot < slots_.size(); };
+  if (!archive.require(slots_.size() > 0 && (vacant_ == none || known(vacant_)),
+                       "a space is empty")) {
+    return false;
+  }
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    const Slot& s = slots_[slot];
+    if (!archive.require(known(s.before) && known(s.after), "a range has no neighbour"))
+      return false;
+    const bool listed = s.state() == SlotState::free || s.state() == SlotState::vacant;
+    if (!archive.require(!listed || s.list_after == none || known(s.list_after),
+                         "a list of ranges has no end")) {
+      return false;
+    }
+  }
+  for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
+    if (!is_free(slot) || slots_[slot].list_before != none) continue;
+    if (!archive.require(end_of(slot) > slots_[slot].offset(), "a range is empty")) return false;
+    by_length_.exchange(granules_of(slot), slot);
+  }
+  return true;
 }
 
 void Space::check_invariants() const {
@@ -258,9 +315,9 @@ void Space::check_invariants() const {
   for (std::uint32_t slot = slots_[edge].after; slot != edge; slot = slots_[slot].after) {
     const Slot& s = slots_[slot];
     const Bytes length = length_of(slot);
-    LARDER_ASSERT(s.before == before && s.offset == offset && s.generation != 0);
+    LARDER_ASSERT(s.before == before && s.offset() == offset);
     LARDER_ASSERT(length > 0_B && length.value % granule == 0);
-    if (s.state == SlotState::free) {
+    if (s.state() == SlotState::free) {
       LARDER_ASSERT(!is_free(before));
       const auto entry = by_length_.at_least(granules_of(slot));
       LARDER_ASSERT(entry && entry->key == granules_of(slot));
@@ -269,27 +326,27 @@ void Space::check_invariants() const {
       LARDER_ASSERT(s.list_after == none ||
                     (is_free(s.list_after) && slots_[s.list_after].list_before == slot &&
                      length_of(s.list_after) == length));
-      LARDER_ASSERT(!by_offset_ || by_offset_->floor(s.offset) == slot);
+      LARDER_ASSERT(!by_offset_ || by_offset_->floor(s.offset()) == slot);
       largest = std::max(largest, length);
       ++free_ranges;
     } else {
-      LARDER_ASSERT(s.state == SlotState::used || s.state == SlotState::quarantined);
-      (s.state == SlotState::used ? used : quarantined) += length;
+      LARDER_ASSERT(s.state() == SlotState::used || s.state() == SlotState::quarantined);
+      (s.state() == SlotState::used ? used : quarantined) += length;
       ++extents;
     }
     offset += length.value;
     before = slot;
   }
   for (std::uint32_t slot = vacant_; slot != none; slot = slots_[slot].list_after) {
-    LARDER_ASSERT(slots_[slot].state == SlotState::vacant);
+    LARDER_ASSERT(slots_[slot].state() == SlotState::vacant);
     ++vacant;
   }
   std::size_t listed = 0;
   for (auto entry = by_length_.at_least(1); entry; entry = by_length_.at_least(entry->key + 1)) {
     for (auto slot = entry->value; slot != none; slot = slots_[slot].list_after) ++listed;
   }
-  LARDER_ASSERT(slots_[edge].state == SlotState::edge && slots_[edge].before == before);
-  LARDER_ASSERT(offset == capacity_.value && slots_[edge].offset == offset);
+  LARDER_ASSERT(slots_[edge].state() == SlotState::edge && slots_[edge].before == before);
+  LARDER_ASSERT(offset == capacity_.value && slots_[edge].offset() == offset);
   LARDER_ASSERT(1 + extents + free_ranges + vacant == slots_.size());
   LARDER_ASSERT(listed == free_ranges && (!by_offset_ || by_offset_->size() == free_ranges));
   LARDER_ASSERT(used == used_ && quarantined == quarantined_ && extents == extents_);

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
+#include "core/base/archive.h"
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/base/identity.h"
+#include "core/space/chunked.h"
 #include "core/space/length_index.h"
 #include "core/space/offset_index.h"
 
@@ -20,8 +22,8 @@ struct Range {
   constexpr auto operator<=>(const Range&) const = default;
 };
 
-// Names an extent until it is freed. An id that outlived its extent is recognised, until its slot
-// has been used 2^32 times more. The default one names nothing.
+// Names an extent until it is freed. An id that outlived its extent is recognised, until its space
+// has given out 2^32 more. The default one names nothing.
 struct ExtentId {
   std::uint32_t slot = 0;
   std::uint32_t generation = 0;
@@ -43,10 +45,10 @@ enum class ExtentState : std::uint8_t {
 // one freed last. What is left before an aligned start and behind the end stays free. So with one
 // size and alignment every hole takes the next request, and nothing is lost to churn.
 //
-// Offsets and lengths are multiples of 64 bytes. All calls take constant time (arrays grow by
-// doubling), but `take` and `check_invariants`. Costs 32 bytes for each extent and each free range,
-// so 64 where pages leave gaps between extents, and 264 for each node of the index of lengths. The
-// same calls give the same answers everywhere. Confined to one strand. A refusal changes nothing.
+// Offsets and lengths are multiples of 64 bytes. All calls take constant time, but `take` and
+// `check_invariants`. Costs 24 bytes for each extent and each free range, so 48 where pages leave
+// gaps between extents, and 264 for each node of the index of lengths. The same calls give the same
+// answers everywhere. Confined to one strand. A refusal changes nothing.
 class Space {
  public:
   // All free. The capacity is rounded down to 64 bytes.
@@ -73,6 +75,9 @@ class Space {
   // if the id is stale, as after a first free.
   Status free(ExtentId id);
 
+  // More at the end, rounded down to 64 bytes. Precondition: not less than capacity().
+  void grow(Bytes capacity);
+
   bool valid(ExtentId id) const;
   // Precondition of both: valid(id).
   Range range(ExtentId id) const;
@@ -87,12 +92,15 @@ class Space {
   Bytes largest_free() const;
   // Used and quarantined ones.
   std::size_t extents() const { return extents_; }
-  // What this object needs beyond itself. Arrays may have reserved, but never touched, as much
-  // again.
+  // What this object needs beyond itself.
   Bytes metadata() const;
+
+  void archive(Archive& archive);
 
   // Asserts all of the above by a full walk. O(n).
   void check_invariants() const;
+  // What it is, apart from how it came about (core/base/identity.h). O(n).
+  void add_identity(Identity& identity) const;
 
   static constexpr int probes_max = 16;
 
@@ -100,23 +108,36 @@ class Space {
   enum class SlotState : std::uint8_t { vacant, edge, free, used, quarantined };
   // A range reaches to the offset of the one after it. Slot 0 is the edge: it stands behind the
   // last range and before the first, at offset `capacity`, and is never free.
-  struct Slot {
-    std::uint64_t offset = 0;
-    std::uint32_t generation = 1;
+  class Slot {
+   public:
+    Slot() = default;
+    Slot(std::uint64_t offset, SlotState state)
+        : offset_and_state_(offset | std::uint64_t(state)) {}
+    std::uint64_t offset() const { return offset_and_state_ & ~state_bits; }
+    SlotState state() const { return SlotState(offset_and_state_ & state_bits); }
+    void set_state(SlotState state) { offset_and_state_ = offset() | std::uint64_t(state); }
+
+   private:
+    static constexpr std::uint64_t state_bits = 63;  // offsets are multiples of 64
+    std::uint64_t offset_and_state_ = 0;
+
+   public:
     std::uint32_t before = 0;  // neighbours in the segment
     std::uint32_t after = 0;
-    std::uint32_t list_before = 0;  // free ranges of equal length; vacant slots (list_after only)
-    std::uint32_t list_after = 0;
-    SlotState state = SlotState::vacant;
+    union {
+      std::uint32_t generation = 0;  // of an extent
+      std::uint32_t list_before;     // of a free range: those of equal length
+    };
+    std::uint32_t list_after = 0;  // of a free range; of a vacant slot
   };
-  static_assert(sizeof(Slot) == 32);
+  static_assert(sizeof(Slot) == 24);
   static constexpr std::uint32_t none = LengthIndex::none;
   static constexpr std::uint32_t edge = 0;
 
-  std::uint64_t end_of(std::uint32_t slot) const { return slots_[slots_[slot].after].offset; }
-  Bytes length_of(std::uint32_t slot) const { return {end_of(slot) - slots_[slot].offset}; }
+  std::uint64_t end_of(std::uint32_t slot) const { return slots_[slots_[slot].after].offset(); }
+  Bytes length_of(std::uint32_t slot) const { return {end_of(slot) - slots_[slot].offset()}; }
   std::uint64_t granules_of(std::uint32_t slot) const { return length_of(slot) / Bytes{64}; }
-  bool is_free(std::uint32_t slot) const { return slots_[slot].state == SlotState::free; }
+  bool is_free(std::uint32_t slot) const { return slots_[slot].state() == SlotState::free; }
   bool fits(std::uint32_t slot, Bytes length, std::uint64_t alignment) const;
   std::uint32_t find_fit(Bytes length, std::uint64_t alignment) const;
   Status check(ExtentId id, const char* wish) const;
@@ -128,14 +149,16 @@ class Space {
   void list_free(std::uint32_t slot);
   void unlist_free(std::uint32_t slot);
   void build_offset_index();
+  bool load_lengths(Archive& archive);
   void age_offset_index();
 
   Bytes capacity_;
   Bytes used_;
   Bytes quarantined_;
   std::size_t extents_ = 0;
-  std::vector<Slot> slots_;
+  Chunked<Slot> slots_;
   std::uint32_t vacant_ = none;
+  std::uint32_t generation_ = 0;          // of the newest extent
   LengthIndex by_length_;                 // in granules -> the first of a list of free slots
   std::optional<OffsetIndex> by_offset_;  // of all free ranges, while extents are being restored
   std::size_t calls_since_take_ = 0;

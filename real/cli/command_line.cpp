@@ -2,8 +2,10 @@
 #include <exception>
 #include <iostream>
 
+#include "core/base/printable.h"
 #include "real/cli/commands.h"
 #include "terminal/command_line.h"
+#include "terminal/version.h"
 
 namespace larder::real {
 namespace {
@@ -40,22 +42,28 @@ int run_command_line(int argc, const char* const* argv) {
       "Each command has a --help with an example.",
       "larder");
   app.require_subcommand(1);
+  app.set_version_flag("--version", terminal::version_text("larder"));
   app.footer("Exit codes: 0 done, 1 it could not be done, 2 wrong usage, 3 a newer master leads.");
   Status outcome;
   add_servers(app, outcome);
+  add_config(app, outcome);
+  add_doctor(app, outcome);
   add_put(app, outcome);
   add_get(app, outcome);
   add_exists(app, outcome);
   add_rm(app, outcome);
+  add_ls(app, outcome);
+  add_stat(app, outcome);
   add_status(app, outcome);
+  add_bench(app, outcome);
   add_replay(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);
   } catch (const CLI::ParseError& error) {
-    return terminal::report(app, error, wrong_usage);
+    return terminal::report(app, error);
   } catch (const std::exception& error) {
-    std::cerr << "larder: " << error.what() << '\n';
+    std::cerr << "larder: " << printable(error.what()) << '\n';
     return could_not_be_done;
   }
 }

@@ -19,11 +19,16 @@ int run_command_line(int argc, const char* const* argv);
 // callback that runs it and sets `outcome`. invalid_params and invalid_key count as wrong usage.
 // `outcome` outlives `app`.
 void add_servers(CLI::App& app, Status& outcome);  // up, master, node
+void add_config(CLI::App& app, Status& outcome);
+void add_doctor(CLI::App& app, Status& outcome);
 void add_put(CLI::App& app, Status& outcome);
 void add_get(CLI::App& app, Status& outcome);
 void add_exists(CLI::App& app, Status& outcome);
 void add_rm(CLI::App& app, Status& outcome);
+void add_ls(CLI::App& app, Status& outcome);
+void add_stat(CLI::App& app, Status& outcome);
 void add_status(CLI::App& app, Status& outcome);
+void add_bench(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
 
 }  // namespace larder::real

@@ -3,9 +3,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/error.h"
-#include "real/client/pool_client.h"
+#include "real/client/pool.h"
+#include "real/rpc/endpoint.h"
 
 namespace CLI {
 class App;
@@ -13,26 +15,27 @@ class App;
 
 namespace larder::real {
 
-// What every command takes that talks to a pool: --master, --tenant, --timeout.
-struct PoolOptions {
-  std::string master = "127.0.0.1:7700";
-  std::string tenant = "default";
-  double timeout_s = 0;  // 0: as the size asks for
+struct Configuration;
 
-  // Checks what was given. Connects with the first call.
-  Result<std::unique_ptr<PoolClient>> connect() const;
-  // The deadline of a call that moves so many bytes (0: none).
-  Time deadline(const PoolClient& pool, Bytes bytes) const;
+// What every command takes that talks to a pool: the sections pool, client, tcp and log.
+struct PoolOptions {
+  std::shared_ptr<const Configuration> configuration;
+
+  const Endpoint& master() const;
+  const std::string& tenant() const;
+  Duration timeout() const;  // zero: none was given
+  // Connects with the first call.
+  Result<Pool> connect() const;
 };
-// The options outlive `command`.
+// The options are set when the flags have been read. They outlive `command`.
 void add_pool_options(CLI::App& command, PoolOptions& options);
-void add_master_option(CLI::App& command, std::string& master);
 
 // How keys are written on the command line: as they are, or with %XX for what a shell cannot pass.
 struct KeyOptions {
   bool escaped = false;
 
   Result<std::string> key(std::string_view argument) const;
+  Result<std::vector<std::string>> all(const std::vector<std::string>& arguments) const;
 };
 void add_key_options(CLI::App& command, KeyOptions& options);
 

@@ -1,27 +1,30 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
+#include <array>
+#include <boost/asio/use_future.hpp>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "core/base/percent.h"
 #include "core/base/size_text.h"
+#include "core/protocol/limits.h"
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
-#include "real/cli/value_memory.h"
+#include "real/cli/value_input.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 
 namespace larder::real {
 namespace {
+
+constexpr Bytes unknown_size{~std::uint64_t{0}};
 
 struct PutArguments {
   PoolOptions pool;
@@ -31,55 +34,13 @@ struct PutArguments {
   std::uint32_t replicas = 1;
   double time_to_live_s = 0;
   double soft_pin_s = 0;
+  Bytes size = unknown_size;
   bool upsert = false;
   bool json = false;
 };
 
+constexpr Bytes window_bytes = 32_MiB;  // two of them are in memory
 constexpr auto patience_for_nodes = std::chrono::seconds(5);
-
-std::unexpected<Error> read_failure(const std::string& name) {
-  return failed(ErrorCode::file_read_fail,
-                "cannot read " + name + ": " + std::generic_category().message(errno));
-}
-
-// Makes room for more, at least for `size` bytes in all.
-Status grow(std::vector<std::byte>& content, const std::string& name, std::size_t size) {
-  LARDER_CHECK(check_value_memory(name, {size}));
-  content.reserve(size);
-  return {};
-}
-
-// The size of a file is checked before anything is read.
-Result<std::vector<std::byte>> read_all(int descriptor, const std::string& name) {
-  std::vector<std::byte> content;
-  struct stat about{};
-  if (::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode)) {
-    LARDER_CHECK(grow(content, name, static_cast<std::size_t>(about.st_size) + 1));
-  }
-  std::size_t filled = 0;  // what lies behind is room, which is zeroed once
-  ssize_t n = 1;
-  while (n != 0) {
-    if (filled == content.size()) {
-      LARDER_CHECK(grow(content, name, std::max<std::size_t>(65'536, 2 * filled)));
-      content.resize(content.capacity());
-    }
-    n = ::read(descriptor, content.data() + filled, content.size() - filled);
-    if (n < 0 && errno != EINTR) return read_failure(name);
-    filled += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
-  }
-  content.resize(filled);
-  return content;
-}
-
-// All of a file, or of stdin for "-".
-Result<std::vector<std::byte>> read_value(const std::string& file) {
-  if (file == "-") return read_all(STDIN_FILENO, "stdin");
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return read_failure(file);
-  auto content = read_all(descriptor, file);
-  ::close(descriptor);
-  return content;
-}
 
 Result<Duration> duration_of(std::string_view option, double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) {
@@ -89,52 +50,121 @@ Result<Duration> duration_of(std::string_view option, double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
+// What no value can be larger than. A pool that does not answer, or has no node yet, will say so.
+Bytes room_of(Pool& pool) {
+  const auto status = pool.status();
+  return status && status->capacity > 0_B ? status->capacity : object_bytes_max_default;
+}
+
 // A pool that was just started: its nodes are still taking their memory.
-bool has_no_node(PoolClient& pool) {
-  const auto status = pool.run(pool.client().status(pool.client().control_deadline()));
+bool has_no_node(Pool& pool) {
+  const auto status = pool.status();
   return status && status->capacity == 0_B;
+}
+
+// `attempt` once more while the pool has no node yet.
+template <class Attempt>
+auto with_patience(Pool& pool, Attempt attempt) {
+  auto result = attempt();
+  if (result || result.error().code() != ErrorCode::no_available_handle) return result;
+  const auto until = std::chrono::steady_clock::now() + patience_for_nodes;
+  bool waited = false;
+  while (has_no_node(pool) && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    waited = true;
+  }
+  return waited ? attempt() : std::move(result);
+}
+
+// A value of one window: the client may then begin once more by itself.
+Result<PutOutcome> put_whole(Pool& pool, PutItem item, const PutOptions& options,
+                             ValueInput& input) {
+  std::vector<std::byte> content(input.size().value);
+  LARDER_CHECK(input.read(content));
+  LARDER_CHECK(input.check_end());
+  const ConstSlice slice(content);
+  item.value = {&slice, 1};
+  return with_patience(pool, [&] { return std::move(pool.put({&item, 1}, options).front()); });
+}
+
+// The next window is read while the one before is on its way.
+Status write_windows(Pool& pool, const PartedPut& put, ValueInput& input) {
+  std::array<std::vector<std::byte>, 2> windows;
+  std::array<ConstSlice, 2> slices;
+  std::array<PutBytes, 2> parts;
+  std::future<Pool::WriteResults> under_way;
+  const auto wait = [&]() -> Status {
+    return under_way.valid() ? std::move(under_way.get().front()) : Status();
+  };
+  terminal::ProgressBar bar({.title = "put"});
+  Status status;
+  std::size_t turn = 0;
+  for (Bytes done; done < input.size() && status; turn = 1 - turn) {
+    const Bytes length = std::min(window_bytes, input.size() - done);
+    windows[turn].resize(length.value);
+    status = input.read(windows[turn]);
+    if (Status before = wait(); !before) status = std::move(before);
+    if (!status) break;
+    slices[turn] = windows[turn];
+    parts[turn] = {.put = &put, .bytes = {&slices[turn], 1}};
+    under_way = pool.async_write_parts({&parts[turn], 1}, boost::asio::use_future);
+    done += length;
+    bar.show(static_cast<double>(done.value) / static_cast<double>(input.size().value),
+             size_text(done));
+  }
+  if (Status last = wait(); status && !last) status = std::move(last);
+  if (status) status = input.check_end();
+  return status;
+}
+
+Result<PutOutcome> put_in_windows(Pool& pool, const PutItem& item, const PutOptions& options,
+                                  ValueInput& input) {
+  const PutInParts wanted{.item = item, .size = input.size()};
+  LARDER_TRY(const PartedPut put, with_patience(pool, [&] {
+               return std::move(pool.begin_put({&wanted, 1}, options).front());
+             }));
+  if (put.already_stored()) return PutOutcome{.already_stored = true};
+  LARDER_CHECK(write_windows(pool, put, input));
+  const PartedPut* const ending = &put;
+  return std::move(pool.end_put({&ending, 1}).front());
 }
 
 Status run(const PutArguments& arguments) {
   LARDER_TRY(const std::string key, arguments.keys.key(arguments.key));
   LARDER_TRY(const Duration time_to_live, duration_of("--time-to-live", arguments.time_to_live_s));
   LARDER_TRY(const Duration soft_pin, duration_of("--soft-pin", arguments.soft_pin_s));
-  LARDER_TRY(const auto pool, arguments.pool.connect());
-  LARDER_TRY(const std::vector<std::byte> content, read_value(arguments.file));
-  const ConstSlice slice(content);
+  LARDER_TRY(Pool pool, arguments.pool.connect());
+  const auto told = arguments.size == unknown_size ? std::nullopt : std::optional(arguments.size);
+  LARDER_TRY(ValueInput input,
+             ValueInput::open(arguments.file, told, [&] { return room_of(pool); }));
+  const Bytes size = input.size();
   const PutItem item{.key = key,
-                     .value = {&slice, 1},
                      .replicas = arguments.replicas,
                      .soft_pin = soft_pin,
                      .time_to_live = time_to_live};
-  const Bytes size{content.size()};
-  const auto put = [&] {
-    return pool
-        ->run(pool->client().put({&item, 1}, {.upsert = arguments.upsert, .preferred = {}},
-                                 arguments.pool.deadline(*pool, size)))
-        .front();
-  };
-  Result<PutOutcome> stored = put();
-  const auto patient_until = std::chrono::steady_clock::now() + patience_for_nodes;
-  while (!stored && stored.error().code() == ErrorCode::no_available_handle && has_no_node(*pool) &&
-         std::chrono::steady_clock::now() < patient_until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    stored = put();
-  }
-  LARDER_TRY(const PutOutcome outcome, std::move(stored));
+  const PutOptions options{.upsert = arguments.upsert, .preferred = {}};
+  LARDER_TRY(const PutOutcome outcome, size <= window_bytes
+                                           ? put_whole(pool, item, options, input)
+                                           : put_in_windows(pool, item, options, input));
   if (arguments.json) {
-    return terminal::print(to_line({{"key", arguments.key},
-                                    {"size", size.value},
-                                    {"already_stored", outcome.already_stored},
-                                    {"replicas", outcome.replicas},
-                                    {"put_id", to_string(outcome.put_id)}}));
+    return terminal::print(to_line(
+        {{"key", percent_escaped(key)},
+         {"size", size.value},
+         {"already_stored", outcome.already_stored},
+         {"replicas", outcome.replicas},
+         {"put_id", outcome.put_id ? ordered_json(to_string(outcome.put_id)) : ordered_json()}}));
   }
   if (outcome.already_stored) {
-    return terminal::print(fmt::format(
-        "{} was there already and is unchanged (--upsert would replace it)\n", arguments.key));
+    return terminal::print(
+        fmt::format("{} was there already and is unchanged (--upsert would replace it)\n",
+                    percent_escaped(key)));
   }
-  return terminal::print(fmt::format("put {}: {}, {} replica{}\n", arguments.key, size_text(size),
-                                     outcome.replicas, outcome.replicas == 1 ? "" : "s"));
+  const std::string asked = outcome.replicas < arguments.replicas
+                                ? fmt::format(" of {} asked for", arguments.replicas)
+                                : "";
+  return terminal::print(fmt::format("put {}: {}, {} replica{}{}\n", percent_escaped(key),
+                                     size_text(size), outcome.replicas,
+                                     outcome.replicas == 1 ? "" : "s", asked));
 }
 
 }  // namespace
@@ -144,7 +174,11 @@ void add_put(CLI::App& app, Status& outcome) {
       app.add_subcommand("put", "Stores the content of a file, or of stdin, under a key");
   command->footer(
       "A key that is there already stays as it is, since in this pool the same key means the same\n"
-      "content; that counts as done and is said.\n"
+      "content; that counts as done and is said. A value of any size is read in windows of 32 MiB; "
+      "of a\n"
+      "pipe that does not tell its size, what is more than 64 MiB is kept in TMPDIR (or /var/tmp) "
+      "first,\n"
+      "unless --size says it.\n"
       "Examples: larder put page/1 page1.bin\n"
       "          echo hello | larder put greeting");
   const auto arguments = std::make_shared<PutArguments>();
@@ -161,9 +195,15 @@ void add_put(CLI::App& app, Status& outcome) {
   terminal::add_number(*command, "--soft-pin", arguments->soft_pin_s,
                        "For so many seconds it is evicted after everything that has no pin")
       ->type_name("SECONDS");
+  terminal::add_size(*command, "--size", arguments->size,
+                     "How many bytes a pipe will give, so that they need not be kept first; it is "
+                     "an error if it gives others")
+      ->default_str("read to the end");
   add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json,
-                    "Print {key, size, already_stored, replicas, put_id}");
+  command->add_flag(
+      "--json", arguments->json,
+      "Print {key, size, already_stored, replicas, put_id}; of one that was there already "
+      "replicas is 0 and put_id null");
   command->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 

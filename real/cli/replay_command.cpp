@@ -10,6 +10,8 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "real/client/pool_task.h"
+#include "real/rpc/loop.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
@@ -30,6 +32,7 @@ struct ReplayArguments {
   std::uint32_t block_tokens = 512;
   Bytes page_bytes = 32_KiB;
   std::uint64_t requests_max = 0;
+  std::uint64_t warmup_requests = 0;
   double seconds = 0;
   std::string directory;
   bool progress = false;
@@ -79,7 +82,8 @@ Result<workloads::LockstepConfig> config_of(const ReplayArguments& arguments) {
   if (!(arguments.seconds >= 0) || arguments.seconds > 1e8) {
     return failed(ErrorCode::invalid_params, "--seconds is 0 to 100,000,000");
   }
-  workloads::LockstepConfig config{.page_bytes = arguments.page_bytes};
+  workloads::LockstepConfig config{.page_bytes = arguments.page_bytes,
+                                   .warmup_requests = arguments.warmup_requests};
   if (arguments.requests_max > 0) config.requests_max = arguments.requests_max;
   if (arguments.seconds > 0) {
     config.stop_after =
@@ -95,9 +99,8 @@ std::string trace_name(const std::vector<fs::path>& paths) {
 }
 
 // What the pool says of itself, before anything is asked of it.
-Result<workloads::LockstepRecord> describe(PoolClient& pool, const ReplayArguments& arguments) {
-  LARDER_TRY(const StatusReport report,
-             pool.run(pool.client().status(arguments.pool.deadline(pool, 0_B))));
+Result<workloads::LockstepRecord> describe(Pool& pool, const ReplayArguments& arguments) {
+  LARDER_TRY(const StatusReport report, pool.status());
   return workloads::LockstepRecord{.world = std::string(workloads::real_world),
                                    .trace = trace_name(arguments.paths),
                                    .page_bytes = arguments.page_bytes,
@@ -110,16 +113,30 @@ Result<workloads::LockstepRecord> describe(PoolClient& pool, const ReplayArgumen
                                    .virtual_s = {}};
 }
 
+struct Server {
+  Client& client;
+  const Clock& time;
+};
+Task<Status> serve(Server pool, workloads::TraceReader& trace, workloads::LockstepConfig config,
+                   workloads::LockstepProgress progress, LockstepTotals& outcome) {
+  auto totals = co_await workloads::run_in_lockstep(pool.client, pool.time, trace, config,
+                                                    std::move(progress));
+  if (!totals) co_return std::unexpected(std::move(totals).error());
+  outcome = *totals;
+  co_return Status();
+}
+
 Status run(const ReplayArguments& arguments) {
   LARDER_TRY(const workloads::LockstepConfig config, config_of(arguments));
-  LARDER_TRY(const auto pool, arguments.pool.connect());
+  LARDER_TRY(Pool pool, arguments.pool.connect());
   LARDER_TRY(
       const auto trace,
       workloads::open_trace(arguments.paths, {.format = workloads::format_named(arguments.format),
                                               .block_tokens = arguments.block_tokens}));
-  LARDER_TRY(workloads::LockstepRecord record, describe(*pool, arguments));
-  const Time begin = pool->clock().now();
-  const auto elapsed = [&] { return pool->clock().now() - begin; };
+  LARDER_TRY(workloads::LockstepRecord record, describe(pool, arguments));
+  const BootClock clock;
+  const Time begin = clock.now();
+  const auto elapsed = [&] { return clock.now() - begin; };
   workloads::LockstepSeries series;
   terminal::ProgressBar bar({.title = "real pool",
                              .enabled = !arguments.json || arguments.progress,
@@ -127,13 +144,14 @@ Status run(const ReplayArguments& arguments) {
   const auto progress = [&](const LockstepTotals& totals) {
     series.add(totals, elapsed());
     bar.show(
-        share_done(arguments, totals.requests, in_seconds(elapsed())),
+        share_done(arguments, totals.warmup_requests + totals.requests, in_seconds(elapsed())),
         fmt::format("{} requests, {} of pages hit, {} evictions", totals.requests,
                     terminal::as_percent(ratio(totals.page_hits, totals.pages)), totals.evictions));
     return true;
   };
-  LARDER_TRY(record.totals, pool->run(workloads::run_in_lockstep(pool->client(), pool->clock(),
-                                                                 *trace, config, progress)));
+  LARDER_CHECK(run_on(pool, [&](Client& client, const Clock& time) {
+    return serve({client, time}, *trace, config, progress, record.totals);
+  }));
   record.wall_s = in_seconds(elapsed());
   record.series = series.points();
   if (!arguments.directory.empty()) {
@@ -172,6 +190,8 @@ void add_replay(CLI::App& app, Status& outcome) {
                      "The bytes that stand for a block's KV cache");
   terminal::add_number(*command, "--requests-max", arguments->requests_max,
                        "Serve so many requests; 0: the whole trace");
+  terminal::add_number(*command, "--warmup", arguments->warmup_requests,
+                       "So many requests at the start fill the pool and are not counted");
   terminal::add_number(*command, "--seconds", arguments->seconds,
                        "Begin no request after so many seconds; 0: no limit");
   command->add_option("--out", arguments->directory, "Write DIR/real.json")->type_name("DIR");

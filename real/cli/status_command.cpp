@@ -1,134 +1,105 @@
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
-#include "core/base/size_text.h"
+#include "core/base/duration_text.h"
 #include "real/cli/commands.h"
-#include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "real/cli/status_view.h"
+#include "terminal/arguments.h"
 #include "terminal/output.h"
 
 namespace larder::real {
 namespace {
 
-using terminal::with_thousands;
-
-ordered_json counts_json(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
-  ordered_json json = ordered_json::object();
-  for (const auto& [name, count] : counts) json[name] = count;
-  return json;
-}
-
-ordered_json to_json(const StatusReport& report, const std::string& master) {
-  ordered_json nodes = ordered_json::array();
-  for (const StatusReport::Node& node : report.nodes) {
-    nodes.push_back({{"name", node.name},
-                     {"state", node.state},
-                     {"endpoint", node.endpoint},
-                     {"host", node.host},
-                     {"capacity", node.capacity.value},
-                     {"used", node.used.value},
-                     {"quarantined", node.quarantined.value},
-                     {"replicas", node.objects},
-                     {"since_heartbeat_s", in_seconds(node.since_heartbeat)}});
-  }
-  return {{"master", master},
-          {"epoch", report.epoch.value},
-          {"recovering", report.recovering},
-          {"objects", report.objects},
-          {"unfinished_puts", report.unfinished_puts},
-          {"sessions", report.sessions},
-          {"capacity", report.capacity.value},
-          {"used", report.used.value},
-          {"quarantined", report.quarantined.value},
-          {"free", report.free.value},
-          {"largest_free", report.largest_free.value},
-          {"oldest_quarantine_s", in_seconds(report.oldest_quarantine)},
-          {"oldest_quarantine_holder", report.oldest_quarantine_holder},
-          {"puts", report.puts},
-          {"gets", report.gets},
-          {"hits", report.hits},
-          {"evicted_objects", report.evicted_objects},
-          {"evicted_bytes", report.evicted_bytes.value},
-          {"eviction_skips", counts_json(report.eviction_skips)},
-          {"refusals", counts_json(report.refusals)},
-          {"nodes", nodes}};
-}
-
-std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
-  if (whole == 0) return std::nullopt;
-  return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-std::string line(std::string_view name, const std::string& value) {
-  return fmt::format("{:<12}{}\n", name, value);
-}
-
-// "a 3, b 1" of those that are not zero; "none".
-std::string counts_text(const std::vector<std::pair<std::string, std::uint64_t>>& counts) {
-  std::string text;
-  for (const auto& [name, count] : counts) {
-    if (count == 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, with_thousands(count));
-  }
-  return text.empty() ? "none" : text;
-}
-
-std::string nodes_text(const StatusReport& report) {
-  if (report.nodes.empty()) return "\nno node has come yet: larder node --master HOST:PORT\n";
-  constexpr std::string_view row = "{:<24} {:<10} {:<22} {:>12} {:>12} {:>12} {:>10} {:>12}\n";
-  std::string text = "\n" + fmt::format(row, "node", "state", "endpoint", "capacity", "used",
-                                        "quarantine", "replicas", "heard of");
-  for (const StatusReport::Node& node : report.nodes) {
-    text +=
-        fmt::format(row, node.name, node.state, node.endpoint, size_text(node.capacity),
-                    size_text(node.used), size_text(node.quarantined), with_thousands(node.objects),
-                    fmt::format("{:.1f} s ago", in_seconds(node.since_heartbeat)));
-  }
-  return text;
-}
-
-std::string to_text(const StatusReport& report, const std::string& master) {
-  std::string quarantine = size_text(report.quarantined);
-  if (report.quarantined > 0_B) {
-    quarantine +=
-        fmt::format(", the oldest for {:.1f} s, held by {}", in_seconds(report.oldest_quarantine),
-                    report.oldest_quarantine_holder);
-  }
-  return line("master", fmt::format("{}, epoch {}{}", master, report.epoch.value,
-                                    report.recovering ? ", recovering" : "")) +
-         line("capacity", fmt::format("{}, {} free, {} in one piece", size_text(report.capacity),
-                                      size_text(report.free), size_text(report.largest_free))) +
-         line("used",
-              fmt::format("{} ({})", size_text(report.used),
-                          terminal::as_percent(share(report.used.value, report.capacity.value)))) +
-         line("quarantine", quarantine) +
-         line("objects", fmt::format("{}, {} puts unfinished", with_thousands(report.objects),
-                                     with_thousands(report.unfinished_puts))) +
-         line("sessions", with_thousands(report.sessions)) +
-         line("puts", with_thousands(report.puts)) +
-         line("gets", fmt::format("{}, hits {}", with_thousands(report.gets),
-                                  terminal::as_percent(share(report.hits, report.gets)))) +
-         line("evicted",
-              fmt::format("{} objects, {}; passed over: {}", with_thousands(report.evicted_objects),
-                          size_text(report.evicted_bytes), counts_text(report.eviction_skips))) +
-         line("refused", counts_text(report.refusals)) + nodes_text(report);
-}
+constexpr Duration nodes_deadline = std::chrono::seconds(30);
 
 struct StatusArguments {
   PoolOptions pool;
+  std::optional<double> watch_s;
+  std::size_t nodes = 0;  // to wait for
   bool json = false;
 };
 
+Status show(const StatusArguments& arguments, const StatusReport& report,
+            const StatusChange& change) {
+  const std::string master = to_string(arguments.pool.master());
+  if (arguments.json) return terminal::print(to_line(status_json(report, master, change)));
+  const bool redraws = arguments.watch_s && ::isatty(STDOUT_FILENO) != 0;
+  const std::string_view before = redraws ? "\x1b[H\x1b[2J" : change.before != nullptr ? "\n" : "";
+  return terminal::print(std::string(before) + status_text(report, master, change));
+}
+
+// For scripts that have just started the servers: the master need not be there yet either.
+Status wait_for_nodes(Pool& pool, std::size_t wanted, Duration deadline) {
+  using Clock = std::chrono::steady_clock;
+  constexpr Duration pause = std::chrono::milliseconds(100);
+  const auto give_up = Clock::now() + deadline;
+  for (;;) {
+    const Result<StatusReport> report =
+        pool.status(std::max<Duration>(give_up - Clock::now(), pause));
+    const auto shown = !report ? 0
+                               : std::ranges::count(report->nodes, "shown",
+                                                    [](const auto& node) { return node.state; });
+    if (static_cast<std::size_t>(shown) >= wanted) return {};
+    if (Clock::now() + pause < give_up) {
+      std::this_thread::sleep_for(pause);
+      continue;
+    }
+    if (!report) return std::unexpected(report.error());
+    return failed(ErrorCode::unavailable_in_current_status,
+                  std::to_string(shown) + " of " + std::to_string(wanted) +
+                      " nodes are in use after " + duration_text(deadline));
+  }
+}
+
 Status run(const StatusArguments& arguments) {
-  LARDER_TRY(const auto pool, arguments.pool.connect());
-  LARDER_TRY(const StatusReport report,
-             pool->run(pool->client().status(arguments.pool.deadline(*pool, 0_B))));
-  const std::string& master = arguments.pool.master;
-  return terminal::print(arguments.json ? to_line(to_json(report, master))
-                                        : to_text(report, master));
+  using Clock = std::chrono::steady_clock;
+  LARDER_TRY(Pool pool, arguments.pool.connect());
+  if (arguments.nodes > 0) {
+    const Duration timeout = arguments.pool.timeout();
+    LARDER_CHECK(
+        wait_for_nodes(pool, arguments.nodes, timeout == Duration(0) ? nodes_deadline : timeout));
+  }
+  std::optional<StatusReport> before;
+  Clock::time_point asked_before;
+  for (Clock::time_point next = Clock::now();;) {
+    const Clock::time_point asked = Clock::now();
+    LARDER_TRY(StatusReport report, pool.status());
+    const std::chrono::duration<double> between = asked - asked_before;
+    LARDER_CHECK(show(arguments, report,
+                      {.before = before ? &*before : nullptr, .seconds = between.count()}));
+    if (!arguments.watch_s) return {};
+    before = std::move(report);
+    asked_before = asked;
+    next += std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(*arguments.watch_s));
+    std::this_thread::sleep_until(next);
+  }
+}
+
+void add_watch_option(CLI::App& command, std::optional<double>& seconds) {
+  command
+      .add_option_function<std::string>(
+          "--watch,-w",
+          [&seconds](const std::string& text) {
+            double parsed = 1;
+            if (!text.empty() &&
+                (!terminal::parse_number(text, parsed) || !(parsed >= 0.1) || parsed > 86'400)) {
+              throw CLI::ValidationError("--watch", "'" + text + "' is not 0.1 to 86400 seconds");
+            }
+            seconds = parsed;
+          },
+          "Show it again every so many seconds (1 if none are given), with the rates since the "
+          "last time, until it is stopped")
+      ->expected(0, 1)
+      ->type_name("SECONDS");
 }
 
 }  // namespace
@@ -136,12 +107,35 @@ Status run(const StatusArguments& arguments) {
 void add_status(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand("status", "Shows what a pool holds and how its nodes are");
   command->footer(
-      "How full it is, what it had to evict and to refuse, and each node.\n"
-      "Example: larder status --master 10.0.0.1");
+      "States of a node:\n"
+      "  reporting   it says what it holds; nothing on it is answered before that is known\n"
+      "  shown       its values are answered, and new ones are placed on it\n"
+      "  hidden      its connection broke 1 s ago, or it has been silent for 5 s: its values are\n"
+      "              answered to nobody and can be put again; it may come back with them\n"
+      "  sick        it answers, but has not confirmed retirements for 5 s: nothing new goes "
+      "there\n"
+      "  lost        30 s after it was last heard of, or after it should have confirmed: what "
+      "only\n"
+      "              it had is gone for ever; it can only come back empty\n"
+      "Quarantine is freed space that its node has not yet confirmed to be out of use.\n"
+      "Objects that are gone were removed, evicted (for space), expired, replaced (by an upsert),\n"
+      "bad (their bytes did not match), or lost with a node. Eviction passes over what is leased,\n"
+      "pinned, or on a node where it would free nothing now.\n"
+      "Stages: of the master, how long a request waited for its turn (queue) and was worked on; "
+      "of\n"
+      "nodes, what fills had to wait, and fills and reads took; of clients, how long they waited "
+      "for\n"
+      "the master (lookup), until the transfer began (queue), and for the bytes (transfer).\n"
+      "Examples: larder status --master 10.0.0.1\n"
+      "          larder status --watch 5");
   const auto arguments = std::make_shared<StatusArguments>();
+  add_watch_option(*command, arguments->watch_s);
+  terminal::add_number(*command, "--nodes", arguments->nodes,
+                       "First wait until so many nodes are in use, at most " +
+                           duration_text(nodes_deadline) + ", or as long as --timeout says");
   add_pool_options(*command, arguments->pool);
   command->add_flag("--json", arguments->json,
-                    "Print one object with all of it; sizes in bytes, times in seconds");
+                    "Print one object a line with all of it; sizes in bytes, times in seconds");
   command->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 

@@ -17,6 +17,19 @@ Result<Epoch> next_epoch(std::uint64_t wall_clock_ms, Epoch last, std::uint16_t 
   return Epoch{clock << 16 | random_bits};
 }
 
+Status check_shown_epoch(const ShownEpoch& epoch) {
+  if (epoch.shown <= epoch.own) return {};
+  const std::uint64_t now = std::max(epoch.wall_clock_ms, epoch.own.value >> 16);
+  const std::uint64_t ahead = (epoch.shown.value >> 16) - std::min(now, epoch.shown.value >> 16);
+  if (ahead <= epoch_ahead_ms_max) return {};
+  return failed(
+      ErrorCode::invalid_params,
+      "epoch " + std::to_string(epoch.shown.value) + " is " + std::to_string(ahead / 1000) +
+          " s ahead of this master's clock and of its epoch " + std::to_string(epoch.own.value) +
+          ": not believed; if a master had it, start this one with --epoch-after " +
+          std::to_string(epoch.shown.value));
+}
+
 std::uint64_t wall_clock_ms() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(

@@ -6,13 +6,13 @@
 
 namespace larder::real {
 
-void LoopThread::start(const char* name, StopSignals& stop) {
-  thread_ = std::thread([this, name, &stop] {
+void LoopThread::start(const char* name, std::move_only_function<void(Error)> failed) {
+  thread_ = std::thread([this, name, failed = std::move(failed)]() mutable {
     ::pthread_setname_np(::pthread_self(), name);
     try {
       loop_.run();
     } catch (const std::exception& problem) {
-      stop.fail(Error(ErrorCode::internal_error, problem.what()));
+      failed(Error(ErrorCode::internal_error, problem.what()));
     }
   });
 }

@@ -1,8 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <thread>
 
-#include "real/daemon/stop_signals.h"
+#include "core/base/error.h"
 #include "real/rpc/loop.h"
 
 namespace larder::real {
@@ -17,8 +18,8 @@ class LoopThread {
   LoopThread& operator=(const LoopThread&) = delete;
 
   Loop& loop() { return loop_; }
-  // An exception that leaves the loop ends the process through `stop`. `name` is shown by top.
-  void start(const char* name, StopSignals& stop);
+  // `failed` is called on the thread when an exception has left the loop. `name` is shown by top.
+  void start(const char* name, std::move_only_function<void(Error)> failed);
   // Ends the thread after the handler that it is in.
   void stop();
 

@@ -6,12 +6,13 @@
 
 #include "core/base/random.h"
 #include "core/node/node.h"
+#include "real/daemon/data_threads.h"
+#include "real/http/http_server.h"
 #include "real/rpc/listener.h"
 #include "real/rpc/loop.h"
 #include "real/rpc/node_link.h"
 #include "real/system/mapped_memory.h"
 #include "real/transport/node_host.h"
-#include "real/transport/tcp_server.h"
 
 namespace larder::real {
 
@@ -23,11 +24,14 @@ struct NodeOptions {
   std::string name;       // empty: host:port
   std::string host;       // nodes of one host fail together; empty: the machine's name
   std::string rack;
+  TcpOptions tcp;
+  std::size_t data_threads = 1;  // that move and hash its bytes
+  Timing timing;
 };
 
 // The core's node behind a listening port, with its memory and its connection to the master.
-// Everything, the bytes too, runs on the one thread of its loop.
-class NodeDaemon final : Doors, NodeLinkUser, NodeHostUser {
+// Its thread talks to the master and keeps the node's time; the bytes have threads of their own.
+class NodeDaemon final : Doors, NodeLinkUser, NodeHostUser, HttpPages {
  public:
   struct Events {
     // Once, from the loop, when the master has taken the node in.
@@ -46,15 +50,23 @@ class NodeDaemon final : Doors, NodeLinkUser, NodeHostUser {
   Endpoint endpoint() const { return listener_->endpoint(); }
   const NodeOptions& options() const { return options_; }
 
+  // On the loop, once, before the process ends: stops serving, and tells the master so that nobody
+  // looks for this node any more. `left` is called from the loop when the master has answered, or
+  // at once if there is none; it may be never.
+  void leave(std::move_only_function<void()> left);
+
  private:
   NodeDaemon(Loop& loop, NodeOptions options, Events events);
   Status start(const MappedMemory::Progress& progress);
   Status begin_incarnation(const MappedMemory::Progress& progress);
   void begin_again();
   void look_whether_ready();
+  void say_left();
 
-  bool serves(Role role) const override { return role == Role::data; }
+  Status admits(Role role) const override;
   void enter(Role role, Socket socket, Hello hello) override;
+  bool enter_other(Socket& socket, std::string_view first) override;
+  HttpAnswer page(std::string_view path) override;
 
   void connected() override;
   void disconnected(const Error& why) override;
@@ -65,18 +77,18 @@ class NodeDaemon final : Doors, NodeLinkUser, NodeHostUser {
   void reconnect() override;
   void finished() override;
 
-  struct Logs;
-
   Loop& loop_;
   NodeOptions options_;
   Events events_;
   Random random_;
   NodeConfig config_;
-  std::unique_ptr<Logs> logs_;
   bool linked_ = false;
+  bool leaving_ = false;
+  std::move_only_function<void()> left_;
   std::unique_ptr<NodeLink> link_;
   std::unique_ptr<NodeHost> host_;
-  std::unique_ptr<TcpServer> data_;
+  std::unique_ptr<DataThreads> data_;
+  HttpServer http_;
   std::unique_ptr<Listener> listener_;
 };
 

@@ -13,10 +13,15 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
+#include "real/rpc/socket.h"
+
 namespace larder::real {
 
 namespace asio = boost::asio;
 using Tcp = asio::ip::tcp;
 using SystemError = boost::system::error_code;
+
+// The same connected socket, in the hands of Asio.
+Tcp::socket connected(asio::io_context& context, Socket socket);
 
 }  // namespace larder::real

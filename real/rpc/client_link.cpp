@@ -11,21 +11,28 @@
 namespace larder::real {
 namespace {
 
+constexpr Duration say_waiting_after = std::chrono::milliseconds(500);
+
 // One call under way. Lives in the frame of its coroutine.
 struct Pending {
-  Pending(std::uint64_t ticket, std::string frame, const RequestBody& body)
-      : ticket(ticket), frame(std::move(frame)), body(body), missing(answer_count(body)) {
-    answered.resize(missing, false);
-    reply.answers.resize(missing);
+  Pending(std::uint64_t number, const Request& asked) : ticket(number), request(asked) {
+    await_all();
+  }
+
+  // A master that is asked again answers everything again, and may be another one.
+  void await_all() {
+    missing = answer_count(request.body);
+    answered.assign(missing, false);
+    reply.answers.assign(missing, Answer());
   }
 
   std::uint64_t ticket;
-  std::string frame;
-  const RequestBody& body;
+  const Request& request;
   Reply reply;
   std::vector<bool> answered;
-  std::size_t missing;
+  std::size_t missing = 0;
   Time began{};
+  Time deadline{};
   std::optional<Result<Reply>> result;
   std::coroutine_handle<> waiter;
 
@@ -37,7 +44,7 @@ struct Pending {
       if (index >= answered.size() || answered[index]) {
         return failed(ErrorCode::invalid_params, "an answer that nobody waits for");
       }
-      if (answer && !answers(body, *answer)) {
+      if (answer && !answers(request.body, *answer)) {
         return failed(ErrorCode::invalid_params, "an answer of another kind than asked for");
       }
       answered[index] = true;
@@ -52,18 +59,57 @@ struct Pending {
 }  // namespace
 
 struct ClientLink::State final : MasterConnection::User {
-  State(Loop& l, LinkConfig config) : loop(l), connection(l, std::move(config), *this) {}
+  State(Loop& l, LinkConfig config)
+      : loop(l), connection(l, std::move(config), *this), patience(l, [this] { say_waiting(); }) {}
 
   Loop& loop;
   std::map<std::uint64_t, Pending*> pending;  // by ticket, so in the order of the calls
   std::uint64_t next_ticket = 1;
-  RateLimitedLog log;
   MasterConnection connection;
+  // Whoever waits for a master that is not there hears of it while it waits, once until it is
+  // there.
+  Alarm patience;
+  bool told_waiting = false;
+
+  void may_wait() {
+    if (!std::exchange(told_waiting, true)) patience.set(loop.now() + say_waiting_after);
+  }
+
+  void say_waiting() {
+    if (connection.is_up() || pending.empty()) {
+      told_waiting = false;
+      return;
+    }
+    Time last{};
+    for (const auto& [ticket, call] : pending) last = std::max(last, call->deadline);
+    const auto& cause = connection.last_error();
+    const auto left = std::chrono::ceil<std::chrono::seconds>(last - loop.now());
+    log(LogLevel::warn, "rpc", "no connection to the master yet, still trying",
+        {{"endpoint", connection.name()},
+         {"for", std::to_string(left.count()) + " s"},
+         {"why", cause ? cause->facts().detail : "no answer so far"}});
+  }
 
   bool wants_connection() const override { return !pending.empty(); }
 
   void up() override {
-    for (const auto& [ticket, call] : pending) connection.send(call->frame);
+    patience.cancel();
+    told_waiting = false;
+    std::vector<std::pair<std::uint64_t, Error>> refused;
+    for (const auto& [ticket, call] : pending) {
+      call->await_all();
+      if (Status sent = send(*call); !sent) refused.emplace_back(ticket, sent.error());
+    }
+    // Who is resumed may make new calls and destroy others.
+    for (const auto& [ticket, error] : refused) {
+      const auto found = pending.find(ticket);
+      if (found != pending.end()) finish(*found->second, std::unexpected(error));
+    }
+  }
+
+  Status send(const Pending& call) {
+    return connection.send(FrameKind::request, call.ticket,
+                           [&](std::string& frame) { encode(call.request, frame); });
   }
 
   void down(const Error& error) override {
@@ -96,9 +142,10 @@ struct ClientLink::State final : MasterConnection::User {
   }
 
   void nonsense(std::string_view what) {
-    std::string line = "the master at " + connection.name() + " sent " + std::string(what);
-    log.warn(loop.now(), line);
-    connection.give_up(Error(ErrorCode::rpc_fail, std::move(line)));
+    log(LogLevel::warn, "rpc", "the master sent what cannot be right",
+        {{"endpoint", connection.name()}, {"what", std::string(what)}});
+    connection.give_up(Error(ErrorCode::rpc_fail,
+                             "the master at " + connection.name() + " sent " + std::string(what)));
   }
 
   void too_late(Pending& call) {
@@ -121,14 +168,19 @@ struct ClientLink::State final : MasterConnection::User {
     }
   }
 
-  void start(Pending& call) {
+  // False: it has ended.
+  bool start(Pending& call) {
     call.began = loop.now();
-    pending.emplace(call.ticket, &call);
+    if (!connection.is_up()) may_wait();
     if (connection.is_up()) {
-      connection.send(call.frame);
-    } else {
-      connection.want();
+      if (Status sent = send(call); !sent) {
+        call.result = std::unexpected(std::move(sent).error());
+        return false;
+      }
     }
+    pending.emplace_hint(pending.end(), call.ticket, &call);
+    if (!connection.is_up()) connection.want();
+    return true;
   }
 
   void finish(Pending& call, Result<Reply> result) {
@@ -149,10 +201,12 @@ struct ClientLink::State final : MasterConnection::User {
     Alarm alarm;
 
     bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> waiter) {
+    bool await_suspend(std::coroutine_handle<> waiter) {
       call.waiter = waiter;
+      call.deadline = deadline;
+      if (!state.start(call)) return false;
       alarm.set(deadline);
-      state.start(call);
+      return true;
     }
     void await_resume() const noexcept {}
   };
@@ -163,13 +217,7 @@ ClientLink::ClientLink(Loop& loop, LinkConfig config)
 ClientLink::~ClientLink() = default;
 
 Task<Result<Reply>> ClientLink::call(const Request& request, Time deadline) {
-  std::string frame = open_frame();
-  encode(request, frame);
-  const std::uint64_t ticket = state_->next_ticket++;
-  if (Status closed = close_frame(FrameKind::request, ticket, frame); !closed) {
-    co_return std::unexpected(closed.error());
-  }
-  Pending pending(ticket, std::move(frame), request.body);
+  Pending pending(state_->next_ticket++, request);
   co_await State::Ended(*state_, pending, deadline);
   co_return std::move(*pending.result);
 }

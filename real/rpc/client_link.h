@@ -13,7 +13,8 @@ namespace larder::real {
 // its deadline lasts. Confined to its loop; all tasks must have ended or been destroyed before it.
 //
 // Errors of a call also: invalid_params (too long for one frame); whatever the master answers to a
-// whole request. A reply that no master of ours would send breaks the connection.
+// whole request. A reply that no master of ours would send breaks the connection. Calls that wait
+// for a connection for half a second are worth a warning, which says for how long they go on.
 class ClientLink final : public MasterLink {
  public:
   ClientLink(Loop& loop, LinkConfig config);

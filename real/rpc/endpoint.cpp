@@ -5,27 +5,44 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/printable.h"
+
 namespace larder::real {
 namespace {
 
 std::unexpected<Error> refused(std::string_view text, std::string_view why) {
-  return failed(ErrorCode::invalid_params, "'" + std::string(text.substr(0, 300)) +
-                                               "' is no endpoint (host:port): " + std::string(why));
+  return failed(ErrorCode::invalid_params,
+                "'" + printable(text, 300) + "' is no endpoint (host:port): " + std::string(why));
+}
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+// An interface of Linux, or its number.
+bool is_zone(std::string_view zone) {
+  constexpr std::size_t zone_bytes_max = 15;  // IFNAMSIZ, less the zero
+  const auto allowed = [](char c) {
+    return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.' || c == '@';
+  };
+  return !zone.empty() && zone.size() <= zone_bytes_max && std::ranges::all_of(zone, allowed);
 }
 
 bool is_ipv6(std::string_view host) {
   const std::size_t zone = host.find('%');
-  if (zone != std::string_view::npos && zone + 1 == host.size()) return false;
-  in6_addr address{};
-  return ::inet_pton(AF_INET6, std::string(host.substr(0, zone)).c_str(), &address) == 1;
+  if (zone != std::string_view::npos && !is_zone(host.substr(zone + 1))) return false;
+  const std::string address(host.substr(0, zone));
+  in6_addr parsed{};
+  // A zero byte would hide what follows it.
+  return !address.contains('\0') && ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
 }
 
 // A dotted quad, or a name of letters, digits, '-', '_' and '.'.
 bool is_name(std::string_view host) {
   const auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
   };
+  if (host.starts_with('.') || host.find("..") != std::string_view::npos) return false;
   if (host.empty() || host.size() > 253 || !std::ranges::all_of(host, allowed)) return false;
   const bool numeric = host.find_first_not_of("0123456789.") == std::string_view::npos;
   in_addr address{};

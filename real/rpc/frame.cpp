@@ -37,10 +37,12 @@ Result<FrameHeader> decode_frame_header(std::span<const std::byte, frame_header_
                      .ticket = layout.ticket};
 }
 
+void open_frame(std::string& out) { out.append(frame_header_size, '\0'); }
+
 std::string open_frame() { return std::string(frame_header_size, '\0'); }
 
-Status close_frame(FrameKind kind, std::uint64_t ticket, std::string& frame) {
-  const std::size_t length = frame.size() - frame_header_size;
+Status close_frame(FrameKind kind, std::uint64_t ticket, std::string& out, std::size_t at) {
+  const std::size_t length = out.size() - at - frame_header_size;
   if (length > frame_body_max) {
     return failed(ErrorCode::invalid_params,
                   "a message of " + std::to_string(length) + " bytes, more than the " +
@@ -50,7 +52,7 @@ Status close_frame(FrameKind kind, std::uint64_t ticket, std::string& frame) {
                       .kind = static_cast<std::uint8_t>(kind),
                       .zero = {},
                       .ticket = ticket};
-  std::memcpy(frame.data(), &layout, sizeof(layout));
+  std::memcpy(out.data() + at, &layout, sizeof(layout));
   return {};
 }
 

@@ -40,9 +40,11 @@ inline constexpr std::size_t frame_body_max = std::size_t{32} << 20;
 // Errors: invalid_params if this cannot be a header of ours (or its body would be too long).
 Result<FrameHeader> decode_frame_header(std::span<const std::byte, frame_header_size> bytes);
 
-// A frame under construction: encode the body behind it, then close it.
+// A frame under construction, at the end of `out`: encode the body behind it, then close it.
+void open_frame(std::string& out);
 std::string open_frame();
-// Fills the header in. Errors: invalid_params if the body is too long.
-Status close_frame(FrameKind kind, std::uint64_t ticket, std::string& frame);
+// Fills the header in, of the frame that begins at `at` and goes to the end. Errors: invalid_params
+// if the body is too long.
+Status close_frame(FrameKind kind, std::uint64_t ticket, std::string& out, std::size_t at = 0);
 
 }  // namespace larder::real

@@ -9,8 +9,10 @@
 namespace larder::real {
 
 struct PipeLimits {
-  std::size_t pause_at = std::size_t{4} << 20;   // queued bytes beyond which nothing is read
-  std::size_t close_at = std::size_t{64} << 20;  // the peer does not read what it asked for
+  // Bytes that wait to be written or served beyond which nothing is read.
+  std::size_t pause_at = std::size_t{4} << 20;
+  std::size_t close_at = std::size_t{64} << 20;    // the peer does not read what it asked for
+  Duration half_frame = std::chrono::seconds(10);  // a frame that was begun; a second more per MiB
 };
 
 // How a client or a node keeps its connection to the master.

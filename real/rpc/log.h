@@ -1,40 +1,41 @@
 #pragma once
 
-#include <spdlog/spdlog.h>
-
 #include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
 #include <string_view>
-
-#include "core/base/time.h"
-
-// Only for sources: spdlog's headers are heavy.
 
 namespace larder::real {
 
-// Lets one line through in each interval, so that a peer that misbehaves a thousand times a second
-// fills no disk. Confined to one thread.
-class RateLimitedLog {
- public:
-  explicit RateLimitedLog(Duration interval = std::chrono::seconds(1)) : interval_(interval) {}
+enum class LogLevel : std::uint8_t { debug, info, warn, error };
 
-  void warn(Time now, std::string_view line) {
-    if (now < next_) {
-      ++left_out_;
-      return;
-    }
-    if (left_out_ == 0) {
-      spdlog::warn("{}", line);
-    } else {
-      spdlog::warn("{} (and {} more like it)", line, left_out_);
-    }
-    left_out_ = 0;
-    next_ = now + interval_;
-  }
-
- private:
-  Duration interval_;
-  Time next_{};
-  std::uint64_t left_out_ = 0;
+struct LogField {
+  std::string_view name;  // such as node, endpoint, key
+  std::string value;
 };
+
+// One event. `what` is always the same text for the same kind of event; whatever differs from one
+// to the next stands in the fields. So a program can count events, and the log can leave out those
+// of a kind that come too often (real/cli/logging.h).
+struct LogEvent {
+  LogLevel level;
+  std::string_view component;  // rpc, node, master, data
+  std::string_view what;
+  std::span<const LogField> fields;
+};
+
+// Writes one line, "rpc: closed a connection (peer 10.0.0.1:7, why …)", to spdlog's default logger
+// if the program has set one; else to stderr, and then only warnings and errors. Control characters
+// are written as \xNN, whoever sent them. From any thread.
+void log(LogLevel level, std::string_view component, std::string_view what,
+         std::initializer_list<LogField> fields = {});
+
+// The text of an event, as above.
+std::string to_text(const LogEvent& event);
+
+// For sinks and formatters: the event that this thread is writing; null if the line came from
+// elsewhere.
+const LogEvent* event_being_logged();
 
 }  // namespace larder::real

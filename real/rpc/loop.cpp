@@ -45,6 +45,8 @@ struct Loop::State {
   // themselves.
   asio::io_context context{1};
   asio::posix::stream_descriptor timer{context, make_timer()};
+  // A context without work stops, and does nothing from then on.
+  asio::executor_work_guard<asio::io_context::executor_type> work = asio::make_work_guard(context);
 
   void program(const Clock& clock) {
     if (entries.empty() || entries.begin()->deadline >= set_for) return;
@@ -92,15 +94,11 @@ Loop::~Loop() = default;
 
 boost::asio::io_context& Loop::context() { return state_->context; }
 
-void Loop::run() {
-  const auto guard = asio::make_work_guard(state_->context);
-  state_->context.run();
-}
+void Loop::run() { state_->context.run(); }
 
 void Loop::run_until(const std::function<bool()>& done, Time until) {
   Alarm wake(*this, [] {});
   if (until != time_never) wake.set(until);
-  const auto guard = asio::make_work_guard(state_->context);
   while (!done() && now() < until && state_->context.run_one() != 0) {
   }
 }

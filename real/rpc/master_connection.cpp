@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/base/assert.h"
-
 namespace larder::real {
 
 MasterConnection::MasterConnection(Loop& loop, LinkConfig config, User& user)
@@ -58,11 +56,6 @@ void MasterConnection::wait_and_dial() {
   waiting_ = true;
   retry_.set(loop_.now() + backoff_);
   backoff_ = std::clamp(2 * backoff_, config_.backoff_first, config_.backoff_last);
-}
-
-void MasterConnection::send(std::string frame) {
-  LARDER_ASSERT(is_up());
-  pipe_->send(std::move(frame));
 }
 
 void MasterConnection::give_up(Error error) {

@@ -31,8 +31,13 @@ class MasterConnection final : FramePipe::Events {
   // Connects if the user wants it and nothing stands against it.
   void want();
   bool is_up() const { return pipe_ != nullptr; }
-  // Precondition: is_up().
-  void send(std::string frame);
+  // A frame, whose body `encode(std::string&)` appends. Precondition: is_up(). Errors:
+  // invalid_params if it is too long; nothing is sent then.
+  template <class Encode>
+  Status send(FrameKind kind, std::uint64_t ticket, Encode encode) {
+    LARDER_ASSERT(is_up());
+    return pipe_->send(kind, ticket, std::move(encode));
+  }
   // The master has answered something that makes sense: the next failure is dialled again at once.
   void useful() { backoff_ = Duration{0}; }
   // Gives the present connection up; down() follows from the loop.

@@ -18,7 +18,6 @@ struct NodeLink::State final : MasterConnection::User {
   bool started = false;
   // What waits on the present connection: the kinds of the requests, to check the answers.
   std::unordered_map<std::uint64_t, std::size_t> sent;
-  RateLimitedLog log;
   MasterConnection connection;
 
   bool wants_connection() const override { return started; }
@@ -67,9 +66,10 @@ struct NodeLink::State final : MasterConnection::User {
   }
 
   void nonsense(std::string_view what) {
-    std::string line = "the master at " + connection.name() + " sent " + std::string(what);
-    log.warn(loop.now(), line);
-    connection.give_up(Error(ErrorCode::rpc_fail, std::move(line)));
+    log(LogLevel::warn, "rpc", "the master sent what cannot be right",
+        {{"endpoint", connection.name()}, {"what", std::string(what)}});
+    connection.give_up(Error(ErrorCode::rpc_fail,
+                             "the master at " + connection.name() + " sent " + std::string(what)));
   }
 };
 
@@ -84,12 +84,10 @@ void NodeLink::start() {
 
 void NodeLink::send(std::uint64_t ticket, const Request& request) {
   if (!state_->connection.is_up()) return;
-  std::string frame = open_frame();
-  encode(request, frame);
-  const Status closed = close_frame(FrameKind::request, ticket, frame);
-  LARDER_ASSERT(closed.has_value(), "a node's requests are bounded");
   state_->sent.emplace(ticket, request.body.index());
-  state_->connection.send(std::move(frame));
+  const Status sent = state_->connection.send(FrameKind::request, ticket,
+                                              [&](std::string& frame) { encode(request, frame); });
+  LARDER_ASSERT(sent.has_value(), "a node's requests are bounded");
 }
 
 void NodeLink::reconnect() {

@@ -20,8 +20,10 @@ struct CallerId {
 
 class RequestHandler {
  public:
-  // Its answers are expected under `ticket`: answer_count(request) of them, now or later.
-  virtual void request(Ticket ticket, CallerId caller, DecodedRequest request) = 0;
+  // Its answers are expected under `ticket`: answer_count(request) of them, now or later. `frame`:
+  // the body of its frame as it came, valid during the call.
+  virtual void request(Ticket ticket, CallerId caller, DecodedRequest request,
+                       FrameBytes frame) = 0;
   // Answers to what it had asked are dropped from now on.
   virtual void caller_gone(CallerId caller) = 0;
 
@@ -31,6 +33,8 @@ class RequestHandler {
 
 struct ServerConfig {
   PipeLimits limits;
+  std::size_t unfinished_bytes_max = std::size_t{64} << 20;  // of all frames (UnfinishedFrames)
+  std::size_t callers_max = 16'384;                          // more are refused (Doors::admits)
   std::size_t unanswered_max = 4096;  // of one caller; a request beyond it is refused as busy
 };
 
@@ -43,6 +47,10 @@ class Server final : public AnswerSink {
   Server(Loop& loop, ServerConfig config, RequestHandler& handler);
   ~Server();
 
+  // Connections that were given up since unfinished frames took too much memory.
+  std::uint64_t given_up() const;
+  // Whether there is room for one more connection. Errors: busy.
+  Status has_room() const;
   // Serves a connection whose handshake is done (Doors::enter).
   void adopt(Socket socket, Hello hello);
 
@@ -55,13 +63,14 @@ class Server final : public AnswerSink {
   void flush();
   // Answers every item of a request with this error, at once.
   void refuse(Ticket ticket, const Error& error);
+  // The same, and then ends the caller's connection: no peer of ours asks for that.
+  void expel(Ticket ticket, const Error& error);
+  // The handler keeps the request until release(): it counts as what waits on its connection
+  // (PipeLimits::pause_at). Its last answer releases it too.
+  void hold(Ticket ticket);
+  void release(Ticket ticket);
   // To a node, over the connection on which it has registered; dropped if that is gone.
   void command(CallerId caller, const Command& command);
-
-  // A ticket for requests that the handler makes itself, such as pieces of a long one. Answers to
-  // it must not reach this sink.
-  Ticket new_ticket();
-  std::size_t callers() const;
 
  private:
   struct State;

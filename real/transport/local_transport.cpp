@@ -144,12 +144,14 @@ class LocalTransport::Operation : public std::enable_shared_from_this<Operation>
       const std::size_t bytes = std::min<std::uint64_t>({budget, piece_bytes, into_.left()});
       into_.advance(bytes, [&](Slice piece) {
         std::memcpy(piece.data(), source_, piece.size());
+        if (range.computed != nullptr) hash_.update(piece);
         source_ += piece.size();
       });
       budget -= bytes;
     }
     if (!into_.done()) return;
     end_read();
+    if (range.computed != nullptr) *range.computed = hash_.value();
     ended(range, {});
   }
 
@@ -175,6 +177,7 @@ class LocalTransport::Operation : public std::enable_shared_from_this<Operation>
     source_ = transport_->node_.memory(at.segment).data() + at.offset.value + range.offset.value;
     into_.clear();
     for (const Slice slice : range.into) into_.add(slice);
+    hash_ = ChecksumStream();
     return true;
   }
 

@@ -52,8 +52,14 @@ ConnectionId NodeHost::new_connection() {
   return {next_connection_++};
 }
 
-void NodeHost::add_ender(TransferEnder& ender) { enders_.push_back(&ender); }
-void NodeHost::remove_ender(TransferEnder& ender) { std::erase(enders_, &ender); }
+void NodeHost::add_ender(TransferEnder& ender) {
+  const std::scoped_lock lock(enders_mutex_);
+  enders_.push_back(&ender);
+}
+void NodeHost::remove_ender(TransferEnder& ender) {
+  const std::scoped_lock lock(enders_mutex_);
+  std::erase(enders_, &ender);
+}
 
 void NodeHost::carry_out() {
   const auto on_loop = [this](auto work) {
@@ -64,6 +70,7 @@ void NodeHost::carry_out() {
   const auto end_all = [&](auto& ids) {
     if (ids.empty()) return;
     on_loop([this, ids] {
+      const std::scoped_lock lock(enders_mutex_);
       for (const auto id : ids) {
         for (TransferEnder* ender : enders_) ender->end(id);
       }

@@ -24,8 +24,8 @@ class NodeHostUser {
   ~NodeHostUser() = default;
 };
 
-// Who can end a fill or a read that another thread of the process, or a peer, has under way. Called
-// on the host's loop; ids that it does not know are not its own.
+// Who can end a fill or a read that it, or a peer, has under way. Called on the host's loop, to be
+// done soon and where it moves its bytes; ids that it does not know are not its own.
 class TransferEnder {
  public:
   virtual void end(FillId fill) = 0;
@@ -64,6 +64,7 @@ class NodeHost final : SegmentMemory {
   std::span<std::byte> memory(SegmentId segment);
 
   ConnectionId new_connection();
+  // From any thread. An ender that was removed is not called any more.
   void add_ender(TransferEnder& ender);
   void remove_ender(TransferEnder& ender);
   IncarnationId incarnation() const { return incarnation_; }
@@ -84,7 +85,8 @@ class NodeHost final : SegmentMemory {
   std::map<SegmentId, MappedMemory> mappings_;
   Node node_;
   NodeEffects effects_;
-  std::vector<TransferEnder*> enders_;  // only on the loop
+  std::mutex enders_mutex_;
+  std::vector<TransferEnder*> enders_;
   std::uint64_t next_connection_ = 1;
   Time ticks_at_ = time_never;
   Alarm ticker_;

@@ -5,13 +5,17 @@
 
 namespace larder::real {
 
-Stream::Stream(asio::io_context& context, Socket socket) : socket_(context) {
-  sockaddr_storage address{};
-  socklen_t length = sizeof(address);
-  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length);
-  SystemError error;
-  socket_.assign(address.ss_family == AF_INET6 ? Tcp::v6() : Tcp::v4(), socket.get(), error);
-  if (!error) socket.release();
+Stream::Stream(asio::io_context& context, Socket socket, const TcpOptions& options)
+    : socket_(context) {
+  apply(options, socket.get());
+  socket_ = connected(context, std::move(socket));
+}
+
+void Stream::wake_at(std::size_t bytes) {
+  if (bytes == wakes_at_) return;
+  wakes_at_ = bytes;
+  SystemError ignored;
+  socket_.set_option(asio::socket_base::receive_low_watermark(static_cast<int>(bytes)), ignored);
 }
 
 bool Stream::peer_is_there() const {

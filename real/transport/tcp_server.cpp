@@ -7,33 +7,43 @@
 #include "core/base/hash.h"
 #include "proto/codec.h"
 #include "real/rpc/log.h"
+#include "real/rpc/unfinished_frames.h"
 #include "real/transport/errors.h"
 #include "real/transport/stream.h"
 
 namespace larder::real {
+namespace {
+
+// What each connection may hold of a request that is coming in, whatever the others do.
+constexpr std::size_t request_bytes_free = std::size_t{128} << 10;
+
+}  // namespace
 
 struct TcpServer::State {
-  State(Loop& l, NodeHost& n, TcpServerConfig c) : loop(l), node(n), config(c) {}
+  State(Loop& l, NodeHost& n, TcpServerConfig c)
+      : loop(l), node(n), config(c), unfinished(c.unfinished_bytes_max) {}
 
   Loop& loop;
   NodeHost& node;
   TcpServerConfig config;
+  UnfinishedFrames unfinished;
   std::map<ConnectionId, std::shared_ptr<Session>> sessions;
   // What is under way; each session has at most one of either.
   std::map<FillId, Session*> fills;
   std::map<ReadId, Session*> reads;
   std::vector<std::byte> dropped = std::vector<std::byte>(std::size_t{64} << 10);
-  RateLimitedLog log;
 };
 
 // One connection: one request after the other, item by item.
-class TcpServer::Session : public std::enable_shared_from_this<Session> {
+class TcpServer::Session final : public std::enable_shared_from_this<Session>,
+                                 UnfinishedFrames::Connection {
  public:
   Session(State& state, Socket socket, std::string who)
       : state_(state),
         id_(state.node.new_connection()),
         who_(std::move(who)),
-        stream_(std::make_shared<Stream>(state.loop.context(), std::move(socket))),
+        stream_(
+            std::make_shared<Stream>(state.loop.context(), std::move(socket), state.config.tcp)),
         stalled_(state.loop, [this] { close("it neither sends nor takes anything"); }) {}
 
   ConnectionId id() const { return id_; }
@@ -44,11 +54,12 @@ class TcpServer::Session : public std::enable_shared_from_this<Session> {
   void close(std::string_view why) {
     const auto self = shared_from_this();
     if (!why.empty()) {
-      state_.log.warn(state_.loop.now(),
-                      "closed the data connection of " + who_ + ": " + std::string(why));
+      log(LogLevel::warn, "data", "closed a connection",
+          {{"caller", who_}, {"why", std::string(why)}});
     }
     stalled_.cancel();
     stream_->close();
+    state_.unfinished.release(*this);
     if (read_) end_read();
     const std::optional<FillId> fill = std::exchange(fill_, std::nullopt);
     if (fill) state_.fills.erase(*fill);
@@ -68,17 +79,31 @@ class TcpServer::Session : public std::enable_shared_from_this<Session> {
 
   void moves() { stalled_.set(state_.loop.now() + state_.config.stalled); }
 
+  // Of the request that is coming in. It has to come whole within config.stalled.
+  void holds(std::size_t bytes) {
+    if (bytes == 0) {
+      began_ = state_.loop.now();
+      return moves();
+    }
+    if (bytes <= request_bytes_free) return;
+    state_.unfinished.hold(*this, bytes, began_, state_.loop.now());
+  }
+  void give_up(Error why) override { close(why.facts().detail); }
+
   void next_request() {
     stalled_.cancel();
-    stream_->read_frame(frame_body_max, [this](SystemError error, const FrameHeader& header,
-                                               const std::string& body) {
-      if (error) return broken(error, {});
-      ticket_ = header.ticket;
-      const auto bytes = std::as_bytes(std::span(body));
-      if (header.kind == FrameKind::fill) return begin(decode_fill(bytes));
-      if (header.kind == FrameKind::read) return begin(decode_read(bytes));
-      close("a frame that is neither fill nor read");
-    });
+    // However long a frame is: it is a list, and comes in one go from a peer of ours.
+    stream_->read_frame(
+        frame_body_max, [this](std::size_t bytes) { holds(bytes); },
+        [this](SystemError error, const FrameHeader& header, const std::string& body) {
+          state_.unfinished.release(*this);
+          if (error) return broken(error, {});
+          ticket_ = header.ticket;
+          const auto bytes = std::as_bytes(std::span(body));
+          if (header.kind == FrameKind::fill) return begin(decode_fill(bytes));
+          if (header.kind == FrameKind::read) return begin(decode_read(bytes));
+          close("a frame that is neither fill nor read");
+        });
   }
 
   // ---- fills ------------------------------------------------------------------------------
@@ -262,7 +287,8 @@ class TcpServer::Session : public std::enable_shared_from_this<Session> {
   std::string who_;
   std::shared_ptr<Stream> stream_;
   Alarm stalled_;
-  std::uint64_t ticket_ = 0;  // of the request that is under way
+  Time began_;                // to come in, the request that is under way
+  std::uint64_t ticket_ = 0;  // of it
   std::string frame_;         // of the answer
   Cursor<std::byte> into_;
   Cursor<const std::byte> from_;
@@ -282,7 +308,7 @@ class TcpServer::Session : public std::enable_shared_from_this<Session> {
 };
 
 TcpServer::TcpServer(Loop& loop, NodeHost& node, TcpServerConfig config)
-    : state_(std::make_unique<State>(loop, node, config)) {
+    : state_(std::make_shared<State>(loop, node, config)) {
   node.add_ender(*this);
 }
 
@@ -293,8 +319,8 @@ TcpServer::~TcpServer() {
 
 void TcpServer::adopt(Socket socket, Hello hello) {
   if (state_->sessions.size() >= state_->config.connections_max) {
-    return state_->log.warn(state_->loop.now(), "closed the data connection of " + hello.text +
-                                                    ": there are as many as there may be");
+    return log(LogLevel::warn, "data", "closed a connection",
+               {{"caller", hello.text}, {"why", "there are as many as there may be"}});
   }
   const auto session = std::make_shared<Session>(*state_, std::move(socket), std::move(hello.text));
   state_->sessions.emplace(session->id(), session);
@@ -302,15 +328,27 @@ void TcpServer::adopt(Socket socket, Hello hello) {
 }
 
 std::size_t TcpServer::connections() const { return state_->sessions.size(); }
+std::uint64_t TcpServer::given_up() const { return state_->unfinished.given_up(); }
 
 void TcpServer::end(FillId fill) {
-  const auto found = state_->fills.find(fill);
-  if (found != state_->fills.end()) found->second->close("the node gave its fill up");
+  on_loop([this, fill] {
+    const auto found = state_->fills.find(fill);
+    if (found != state_->fills.end()) found->second->close("the node gave its fill up");
+  });
 }
 
 void TcpServer::end(ReadId read) {
-  const auto found = state_->reads.find(read);
-  if (found != state_->reads.end()) found->second->close("the node gave its read up");
+  on_loop([this, read] {
+    const auto found = state_->reads.find(read);
+    if (found != state_->reads.end()) found->second->close("the node gave its read up");
+  });
+}
+
+template <class Work>
+void TcpServer::on_loop(Work work) {
+  state_->loop.post([alive = std::weak_ptr(state_), work] {
+    if (!alive.expired()) work();
+  });
 }
 
 }  // namespace larder::real

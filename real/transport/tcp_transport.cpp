@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/base/assert.h"
+#include "core/base/hash.h"
 #include "proto/codec.h"
 #include "real/rpc/dial.h"
 #include "real/transport/errors.h"
@@ -21,14 +22,59 @@ const SegmentDescription* segment_of(const Transfer& transfer) {
   return ranges.empty() ? nullptr : ranges.front().segment;
 }
 
+std::uint64_t bytes_of(const FillRange& range) { return total_bytes(range.from); }
+std::uint64_t bytes_of(const ReadRange& range) { return total_bytes(range.into); }
+
 std::uint64_t bytes_of(const Transfer& transfer) {
-  std::uint64_t bytes = 0;
-  if (const auto* fill = std::get_if<Fill>(&transfer)) {
-    for (const FillRange& range : fill->ranges) bytes += total_bytes(range.from);
-  } else {
-    for (const ReadRange& range : std::get<Read>(transfer).ranges) bytes += total_bytes(range.into);
+  return std::visit(
+      [](const auto& each) {
+        std::uint64_t bytes = 0;
+        for (const auto& range : each.ranges) bytes += bytes_of(range);
+        return bytes;
+      },
+      transfer);
+}
+
+// The parts of one extent come in their order, so over one connection.
+bool continues(const FillRange& range, const FillRange& before) {
+  return range.item.put_id == before.item.put_id && range.item.location == before.item.location;
+}
+bool continues(const ReadRange&, const ReadRange&) { return false; }
+
+// `ranges` in order, in up to `most` pieces of about as many bytes each.
+template <class Range>
+std::vector<std::vector<Range>> divided(std::vector<Range> ranges, std::uint64_t bytes,
+                                        std::uint64_t most) {
+  std::vector<std::vector<Range>> pieces(1);
+  std::uint64_t taken = 0;
+  for (Range& range : ranges) {
+    const bool full = taken * most >= bytes * pieces.size();
+    if (full && !pieces.back().empty() && !continues(range, pieces.back().back())) {
+      pieces.emplace_back();
+    }
+    taken += bytes_of(range);
+    pieces.back().push_back(std::move(range));
   }
-  return bytes;
+  return pieces;
+}
+
+std::vector<Transfer> divided(Transfer transfer, const TcpTransportConfig& config) {
+  const std::uint64_t bytes = bytes_of(transfer);
+  const std::uint64_t most = std::min<std::uint64_t>(config.connections_per_transfer,
+                                                     bytes / config.bytes_per_connection_min.value);
+  std::vector<Transfer> pieces;
+  if (most < 2) {
+    pieces.push_back(std::move(transfer));
+  } else if (auto* fill = std::get_if<Fill>(&transfer)) {
+    for (auto& ranges : divided(std::move(fill->ranges), bytes, most)) {
+      pieces.push_back(Fill{.segment = fill->segment, .ranges = std::move(ranges)});
+    }
+  } else {
+    for (auto& ranges : divided(std::move(std::get<Read>(transfer).ranges), bytes, most)) {
+      pieces.push_back(Read{std::move(ranges)});
+    }
+  }
+  return pieces;
 }
 
 }  // namespace
@@ -45,16 +91,23 @@ struct TcpTransport::State {
   Loop& loop;
   TcpTransportConfig config;
   std::map<std::string, Peer> peers;  // by endpoint
-  std::map<Completion*, std::shared_ptr<Operation>> operations;
+  // A transfer: the operations that it was divided into, one for each connection.
+  struct Call {
+    std::vector<std::shared_ptr<Operation>> operations;
+    std::size_t running = 0;
+    Status status;  // the first that failed decides
+  };
+  std::map<Completion*, Call> calls;
   std::uint64_t bytes_in_flight = 0;
 
   void start_waiting();
+  void close_ended();
   bool has_room(std::uint64_t bytes) const {
     return bytes_in_flight == 0 || bytes_in_flight + bytes <= config.bytes_in_flight_max.value;
   }
 };
 
-// One transfer, from submit to its end.
+// What of one transfer goes over one connection, from submit to its end.
 class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
  public:
   Operation(State& state, Transfer transfer, Time deadline, Completion& completion)
@@ -71,6 +124,7 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
 
   const std::string& endpoint() const { return endpoint_; }
   std::uint64_t bytes() const { return bytes_; }
+  bool ended() const { return ended_; }
 
   void arm() { alarm_.set(deadline_); }
 
@@ -80,6 +134,7 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
     ++state_.peers[endpoint_].at_work;
     state_.bytes_in_flight += bytes_;
     if (idle) return run(std::move(idle));
+    state_.close_ended();
     const auto endpoint = parse_endpoint(endpoint_);
     if (!endpoint) return fail_soon(endpoint.error());
     dial_ = std::make_unique<Dial>(
@@ -88,7 +143,8 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
         [this](Result<Socket> socket) {
           const auto ended = std::move(dial_);
           if (socket) {
-            return run(std::make_shared<Stream>(state_.loop.context(), std::move(*socket)));
+            return run(std::make_shared<Stream>(state_.loop.context(), std::move(*socket),
+                                                state_.config.tcp));
           }
           const Error& why = socket.error();
           fail(why.code() == ErrorCode::rpc_fail
@@ -132,7 +188,6 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
     } else {
       std::erase(peer.waiting, self);
     }
-    state_.operations.erase(&completion_);
     if (peer.idle.empty() && peer.at_work == 0 && peer.waiting.empty()) {
       state_.peers.erase(endpoint_);
     }
@@ -140,8 +195,13 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
 
  private:
   void complete(Status status) {
+    const auto call = state_.calls.find(&completion_);
+    if (call->second.status) call->second.status = std::move(status);
+    if (--call->second.running > 0) return state_.start_waiting();
+    Status whole = std::move(call->second.status);
+    state_.calls.erase(call);
     state_.start_waiting();
-    completion_.complete(std::move(status));  // may destroy the transport: nothing follows
+    completion_.complete(std::move(whole));  // may destroy the transport: nothing follows
   }
 
   void done() {
@@ -188,12 +248,13 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
       }
     }
     send(FrameKind::fill);
-    stream_->read_frame(frame_body_max,
-                        [self = shared_from_this()](SystemError error, const FrameHeader& header,
-                                                    const std::string& body) {
-                          if (error) return self->broken(error);
-                          self->take_fill_answer(header, std::as_bytes(std::span(body)));
-                        });
+    stream_->read_frame(
+        frame_body_max, [](std::size_t) {},
+        [self = shared_from_this()](SystemError error, const FrameHeader& header,
+                                    const std::string& body) {
+          if (error) return self->broken(error);
+          self->take_fill_answer(header, std::as_bytes(std::span(body)));
+        });
   }
 
   void take_fill_answer(const FrameHeader& header, FrameBytes body) {
@@ -233,12 +294,13 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
       if (sent_) done();
       return;
     }
-    stream_->read_frame(answer_max,
-                        [self = shared_from_this()](SystemError error, const FrameHeader& header,
-                                                    const std::string& body) {
-                          if (error) return self->broken(error);
-                          self->take_read_answer(header, std::as_bytes(std::span(body)));
-                        });
+    stream_->read_frame(
+        answer_max, [](std::size_t) {},
+        [self = shared_from_this()](SystemError error, const FrameHeader& header,
+                                    const std::string& body) {
+          if (error) return self->broken(error);
+          self->take_read_answer(header, std::as_bytes(std::span(body)));
+        });
   }
 
   void take_read_answer(const FrameHeader& header, FrameBytes body) {
@@ -250,10 +312,15 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
     into_.clear();
     for (const Slice slice : range.into) into_.add(slice);
     if (into_.done()) return decide(range, {});
+    if (range.computed != nullptr) hash_ = ChecksumStream();
     stream_->read(
-        into_, [](Slice) {},
+        into_,
+        [this, hashes = range.computed != nullptr](Slice piece) {
+          if (hashes) hash_.update(piece);
+        },
         [self = shared_from_this(), &range](SystemError error) {
           if (error) return self->broken(error);
+          if (range.computed != nullptr) *range.computed = self->hash_.value();
           self->decide(range, {});
         });
   }
@@ -281,6 +348,7 @@ class TcpTransport::Operation : public std::enable_shared_from_this<Operation> {
   std::vector<std::uint64_t> trailers_;
   Cursor<const std::byte> from_;
   Cursor<std::byte> into_;
+  ChecksumStream hash_;  // of what came of the range that is being read
   bool sent_ = false;
   bool answered_ = false;
   std::size_t decided_ = 0;  // ranges that have their result
@@ -312,31 +380,52 @@ void TcpTransport::State::start_waiting() {
   }
 }
 
+// A node that comes back does so at another place, so nobody would look again at the connections to
+// its old one. Whoever opens a new one closes those.
+void TcpTransport::State::close_ended() {
+  for (auto next = peers.begin(); next != peers.end();) {
+    const auto at = next++;
+    Peer& peer = at->second;
+    std::erase_if(peer.idle, [](const std::shared_ptr<Stream>& stream) {
+      const bool ended = !stream->is_quiet();
+      if (ended) stream->close();
+      return ended;
+    });
+    if (peer.idle.empty() && peer.at_work == 0 && peer.waiting.empty()) peers.erase(at);
+  }
+}
+
 TcpTransport::TcpTransport(Loop& loop, TcpTransportConfig config)
     : state_(std::make_unique<State>(loop, std::move(config))) {}
 
 TcpTransport::~TcpTransport() {
-  LARDER_ASSERT(state_->operations.empty(), "a transport outlives its transfers");
+  LARDER_ASSERT(state_->calls.empty(), "a transport outlives its transfers");
   for (auto& [endpoint, peer] : state_->peers) {
     for (const auto& stream : peer.idle) stream->close();
   }
 }
 
 void TcpTransport::submit(Transfer transfer, Time deadline, Completion& completion) {
-  const auto operation =
-      std::make_shared<Operation>(*state_, std::move(transfer), deadline, completion);
-  const bool fresh = state_->operations.emplace(&completion, operation).second;
+  const auto [call, fresh] = state_->calls.try_emplace(&completion);
   LARDER_ASSERT(fresh, "one transfer for each completion at a time");
-  operation->arm();
-  state_->peers[operation->endpoint()].waiting.push_back(operation);
+  for (Transfer& piece : divided(std::move(transfer), state_->config)) {
+    const auto operation =
+        std::make_shared<Operation>(*state_, std::move(piece), deadline, completion);
+    operation->arm();
+    state_->peers[operation->endpoint()].waiting.push_back(operation);
+    call->second.operations.push_back(operation);
+    ++call->second.running;
+  }
   state_->start_waiting();
 }
 
 void TcpTransport::abandon(Completion& completion, std::shared_ptr<void>) noexcept {
-  const auto found = state_->operations.find(&completion);
-  if (found == state_->operations.end()) return;
-  const auto operation = found->second;
-  operation->end(false);
+  const auto found = state_->calls.find(&completion);
+  if (found == state_->calls.end()) return;
+  for (const auto& operation : found->second.operations) {
+    if (!operation->ended()) operation->end(false);
+  }
+  state_->calls.erase(found);
   state_->start_waiting();
 }
 

@@ -11,13 +11,14 @@ using CacheBlocks = std::optional<std::uint64_t>;
 
 // What one policy made of one trace in one size.
 //
-// Definition of a hit, the same for all policies: the cache starts empty and nothing is left out as
-// warm-up. The blocks of a request are looked up one after the other from its start, and each that
-// is missing is inserted at once, with the block before it as its parent; then blocks leave, in the
-// order of the policy, until the cache holds no more than its size. A block that is the first to
-// leave at its own insertion is *bypassed*, and with it those behind it in its request, of which it
-// would be the prefix: so a size of 0 holds nothing, and leaf-first keeps the start of a request
-// that is longer than the cache (LRU and FIFO its end). Output tokens are not inserted.
+// Definition of a hit, the same for all policies: the cache starts empty; what a warm-up of so many
+// requests does is not counted, and fills the cache all the same. The blocks of a request are
+// looked up one after the other from its start, and each that is missing is inserted at once, with
+// the block before it as its parent; then blocks leave, in the order of the policy, until the cache
+// holds no more than its size. A block that is the first to leave at its own insertion is
+// *bypassed*, and with it those behind it in its request, of which it would be the prefix: so a
+// size of 0 holds nothing, and leaf-first keeps the start of a request that is longer than the
+// cache (LRU and FIFO its end). Output tokens are not inserted.
 struct CachePoint {
   std::string policy;
   CacheBlocks blocks;

@@ -35,6 +35,8 @@ void CacheRun::request(std::span<const BlockNumber> blocks) {
   point_.accesses += blocks.size();
 }
 
+void CacheRun::forget_counts() { point_ = {.policy = point_.policy, .blocks = point_.blocks}; }
+
 CacheRun::Block* CacheRun::insert(BlockNumber number, const Block* parent) {
   Block* const block = spare_ != nullptr ? std::exchange(spare_, nullptr) : &blocks_.emplace_back();
   block->number = number;

@@ -22,6 +22,8 @@ class CacheRun {
   static Result<CacheRun> make(std::string_view policy, CacheBlocks blocks);
 
   void request(std::span<const BlockNumber> blocks);
+  // Counts anew from here on; the cache stays as it is.
+  void forget_counts();
   const CachePoint& point() const { return point_; }
 
  private:

@@ -14,6 +14,10 @@ Result<HitRates> HitRates::make(HitRateQuestion question) {
     return failed(ErrorCode::invalid_params, "at least one policy and one size are needed");
   HitRates result(std::move(question));
   for (const std::string& policy : result.question_.policies) {
+    if (policy == belady) {
+      result.belady_.emplace();
+      continue;
+    }
     for (const CacheBlocks& size : result.question_.sizes) {
       LARDER_TRY(CacheRun run, CacheRun::make(policy, size));
       if (!on_the_curve(policy, size)) result.runs_.push_back(std::move(run));
@@ -23,8 +27,14 @@ Result<HitRates> HitRates::make(HitRateQuestion question) {
 }
 
 void HitRates::request(std::span<const workloads::BlockId> blocks) {
+  if (requests_++ == question_.warmup_requests) {
+    curve_.forget_counts();
+    if (belady_) belady_->forget_counts();
+    for (CacheRun& run : runs_) run.forget_counts();
+  }
   const std::span<const BlockNumber> numbers = numbers_.of(blocks);
   curve_.request(numbers);
+  if (belady_) belady_->request(numbers);
   for (CacheRun& run : runs_) run.request(numbers);
 }
 
@@ -33,7 +43,13 @@ std::vector<CachePoint> HitRates::points() const {
   auto run = runs_.begin();
   for (const std::string& policy : question_.policies) {
     for (const CacheBlocks& size : question_.sizes) {
-      points.push_back(on_the_curve(policy, size) ? curve_.at(size) : (run++)->point());
+      if (on_the_curve(policy, size)) {
+        points.push_back(curve_.at(size));
+      } else if (policy == belady) {
+        points.push_back(belady_->at(size));
+      } else {
+        points.push_back((run++)->point());
+      }
       points.back().policy = policy;
     }
   }
@@ -41,12 +57,19 @@ std::vector<CachePoint> HitRates::points() const {
 }
 
 Result<std::vector<CachePoint>> hit_rates(workloads::TraceReader& trace, HitRateQuestion question) {
+  const std::uint64_t warmup = question.warmup_requests;
   LARDER_TRY(HitRates rates, HitRates::make(std::move(question)));
+  std::uint64_t requests = 0;
   while (true) {
     LARDER_TRY(const workloads::Request* const request, trace.next());
-    if (request == nullptr) return rates.points();
+    if (request == nullptr) break;
     rates.request(request->blocks);
+    ++requests;
   }
+  if (warmup > 0 && warmup >= requests) {
+    return failed(ErrorCode::invalid_params, workloads::all_is_warmup(warmup, requests));
+  }
+  return rates.points();
 }
 
 }  // namespace larder::sim

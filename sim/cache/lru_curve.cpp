@@ -39,6 +39,12 @@ void LruCurve::request(std::span<const BlockNumber> blocks) {
   accesses_ += blocks.size();
 }
 
+void LruCurve::forget_counts() {
+  accesses_ = 0;
+  std::ranges::fill(hits_at_, 0);
+  std::ranges::fill(leading_at_, 0);
+}
+
 CachePoint LruCurve::at(CacheBlocks blocks) const {
   const std::uint64_t hits = sum_up_to(hits_at_, blocks);
   return {.policy = "lru",

@@ -18,6 +18,8 @@ namespace larder::sim {
 class LruCurve {
  public:
   void request(std::span<const BlockNumber> blocks);
+  // Counts anew from here on; what was used stays used.
+  void forget_counts();
 
   // Equal to what CacheRun finds for "lru" in this size. O(blocks).
   CachePoint at(CacheBlocks blocks) const;

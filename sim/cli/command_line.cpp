@@ -3,8 +3,10 @@
 #include <exception>
 #include <iostream>
 
+#include "core/base/printable.h"
 #include "sim/cli/commands.h"
 #include "terminal/command_line.h"
+#include "terminal/version.h"
 
 namespace larder::sim {
 namespace {
@@ -28,21 +30,25 @@ int run_command_line(int argc, const char* const* argv) {
       "Each command has a --help with an example.",
       "larder-sim");
   app.require_subcommand(1);
+  app.set_version_flag("--version", terminal::version_text("larder-sim"));
   Status outcome;
   add_trace(app, outcome);
   add_hit_rate(app, outcome);
   add_explore(app, outcome);
+  add_ablation(app, outcome);
+  add_story(app, outcome);
   add_replay(app, outcome);
   add_compare(app, outcome);
+  add_incident(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();  // of a command that has said why
   } catch (const CLI::ParseError& error) {
-    return terminal::report(app, error, wrong_usage);
+    return terminal::report(app, error);
   } catch (const std::exception& error) {
-    std::cerr << "larder-sim: " << error.what() << '\n';
+    std::cerr << "larder-sim: " << printable(error.what()) << '\n';
     return could_not_be_done;
   }
 }

@@ -115,10 +115,9 @@ Status run(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
-      "compare",
-      "Holds two replays of one trace against each other, side by side, and fails (exit code 1) "
-      "if\n"
-      "their decisions are not the same: then it says where they part.\n"
+      "compare", "Holds two replays of one trace against each other, side by side");
+  command->footer(
+      "Fails (exit code 1) if their decisions are not the same: then it says where they part.\n"
       "Example: larder-sim compare build/demo/real build/demo/sim --html report.html");
   const auto arguments = std::make_shared<CompareArguments>();
   const std::string what =

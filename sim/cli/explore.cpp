@@ -1,17 +1,26 @@
 #include "sim/explore/explore.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/exhaustive.h"
+#include "sim/cli/seed_argument.h"
+#include "sim/exhaustive/small_world.h"
+#include "sim/explore/draw.h"
+#include "sim/explore/guard_names.h"
+#include "sim/explore/scenario_text.h"
+#include "sim/explore/shrink.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 
 namespace larder::sim {
 namespace {
@@ -20,13 +29,26 @@ using nlohmann::ordered_json;
 using terminal::add_number;
 using terminal::print;
 using terminal::with_thousands;
+using WallClock = std::chrono::steady_clock;
 
 struct ExploreArguments {
   ExploreConfig config;
+  std::vector<std::string> without;
+  std::string scenario;
+  std::string write;
+  double hours = 0;
+  double shrink_seconds = 30;
+  std::string shrunk;
+  bool tell = false;
+  ExhaustiveArguments exhaustive;
   bool json = false;
 };
 
 double in_seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+double seconds_since(WallClock::time_point begin) {
+  return std::chrono::duration<double>(WallClock::now() - begin).count();
+}
 
 ordered_json to_json(const ExploreResult& result, double wall_s) {
   ordered_json json{{"seeds", result.seeds}, {"violations", result.violations}};
@@ -34,70 +56,212 @@ ordered_json to_json(const ExploreResult& result, double wall_s) {
       result.first_failing ? ordered_json(result.first_failing->seed) : ordered_json();
   json["state_hash"] = fmt::format("{:016x}", result.state_hash);
   json["events"] = result.events;
-  json["operations"] = result.operations;
+  json["operations"] = result.operations.began;
+  json["operations_succeeded"] = result.operations.succeeded;
+  json["operations_failed"] = result.operations.failed;
+  json["operations_lost"] = result.operations.lost;
   json["virtual_s"] = in_seconds(result.virtual_time);
   json["wall_s"] = wall_s;
   return json;
 }
 
-std::string to_text(const ExploreResult& result, double wall_s) {
-  std::string text = fmt::format(
-      "{} seeds, {} operations ({} values put, {} read whole), {} events\n"
-      "{:.0f} s of virtual time in {:.1f} s; state hash {:016x}\n",
-      with_thousands(result.seeds), with_thousands(result.operations),
-      with_thousands(result.puts_ok), with_thousands(result.gets_ok), with_thousands(result.events),
-      in_seconds(result.virtual_time), wall_s, result.state_hash);
-  if (!result.first_failing) return text + "no violation\n";
-  const SeedResult& seed = *result.first_failing;
-  text += fmt::format("{} seeds with violations; the first is {} (faults: {}):\n",
-                      with_thousands(result.violations), seed.seed, seed.faults);
-  for (const Violation& violation : seed.violations) {
+std::string to_text(const RunResult& run) {
+  std::string text;
+  for (const Violation& violation : run.violations) {
     text += fmt::format("  {:>12.6f} s  {}: {}\n", in_seconds(violation.when - Instant{}),
                         to_string(violation.invariant), violation.what);
   }
-  text += fmt::format("again: larder-sim explore --first {} --seeds 1\n", seed.seed);
   return text;
 }
 
-Status run(const ExploreArguments& arguments) {
-  const bool shows_progress = !arguments.json && isatty(STDERR_FILENO) == 1;
-  const auto begin = std::chrono::steady_clock::now();
+std::string to_text(const OperationCounts& operations) {
+  return fmt::format(
+      "{} operations: {} succeeded, {} failed, {} were lost with their client\n"
+      "{} values put, {} read whole\n",
+      with_thousands(operations.began), with_thousands(operations.succeeded),
+      with_thousands(operations.failed), with_thousands(operations.lost),
+      with_thousands(operations.puts_ok), with_thousands(operations.gets_ok));
+}
+
+std::string to_text(const ExploreResult& result, double wall_s) {
+  std::string text = fmt::format(
+      "{} seeds, {} events; {}"
+      "{:.0f} s of virtual time in {:.1f} s; state hash {:016x}\n",
+      with_thousands(result.seeds), with_thousands(result.events), to_text(result.operations),
+      in_seconds(result.virtual_time), wall_s, result.state_hash);
+  if (!result.first_failing) return text + "no violation\n";
+  const SeedResult& seed = *result.first_failing;
+  return text + fmt::format("{} seeds with violations; the first is {} (faults: {}):\n{}",
+                            with_thousands(result.violations), seed.seed, seed.faults,
+                            to_text(seed.run));
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return failed(ErrorCode::file_write_fail, path);
+  return {};
+}
+
+// ---- what it does -------------------------------------------------------------------------------
+
+// The smallest scenario that fails like this one, in a file, and what happens in it.
+Status tell_failure(const Scenario& scenario, const ExploreArguments& arguments) {
+  if (arguments.shrink_seconds <= 0 || arguments.json) return {};
+  const auto begin = WallClock::now();
+  const ThrowingAssertions throwing;
+  const auto shrunk = shrink(scenario, {.guards = arguments.config.guards, .goes_on = [&] {
+                                          return seconds_since(begin) < arguments.shrink_seconds;
+                                        }});
+  if (!shrunk) return {};
+  LARDER_CHECK(write_file(arguments.shrunk, scenario_text(shrunk->scenario)));
+  std::string again = "larder-sim explore --scenario " + arguments.shrunk;
+  for (const GuardName& guard : guard_names()) {
+    if (!(shrunk->guards.*guard.member)) again += " --without " + std::string(guard.name);
+  }
+  return print(fmt::format("\nthe smallest that was found in {} runs:\n\n{}\n{}\nagain: {}\n",
+                           with_thousands(shrunk->runs), scenario_text(shrunk->scenario),
+                           to_text(*shrunk), again));
+}
+
+Status run_file(const ExploreArguments& arguments) {
+  std::ifstream file(arguments.scenario, std::ios::binary);
+  if (!file) return failed(ErrorCode::file_open_fail, arguments.scenario);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  LARDER_TRY(const Scenario scenario, parse_scenario(text, arguments.scenario));
+  const ThrowingAssertions throwing;
+  const RunResult run = run_scenario(
+      scenario, {.guards = arguments.config.guards,
+                 .tells = arguments.tell ? RunConfig::Tells::steps : RunConfig::Tells::nothing});
+  LARDER_CHECK(print(to_text(run.time_line)));
+  LARDER_CHECK(
+      print(fmt::format("faults: {}\n{} events; {}state hash {:016x}\n{}", fault_names(scenario),
+                        with_thousands(run.events), to_text(run.operations), run.state_hash,
+                        run.violations.empty() ? "no violation\n" : to_text(run))));
+  if (run.violations.empty()) return {};
+  LARDER_CHECK(tell_failure(scenario, arguments));
+  return failed(ErrorCode::internal_error, "the scenario broke an invariant");
+}
+
+Status run_seeds(const ExploreArguments& arguments) {
+  const auto begin = WallClock::now();
+  terminal::ProgressBar progress({.title = "explore", .enabled = !arguments.json});
+  const double limit_s = arguments.hours * 3600;
   const ExploreResult result = explore(arguments.config, [&](std::uint64_t done) {
-    if (shows_progress && (done % 8 == 0 || done == arguments.config.seeds)) {
-      fmt::print(stderr, "\r{} of {} seeds", done, arguments.config.seeds);
-    }
+    const double passed_s = seconds_since(begin);
+    const auto seeds = static_cast<double>(arguments.config.seeds);
+    progress.show(limit_s > 0 ? passed_s / limit_s : static_cast<double>(done) / seeds,
+                  with_thousands(done) + " seeds");
+    return limit_s == 0 || passed_s < limit_s;
   });
-  if (shows_progress) fmt::print(stderr, "\r\033[K");
-  const double wall_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double wall_s = seconds_since(begin);
   LARDER_CHECK(
       print(arguments.json ? to_json(result, wall_s).dump() + "\n" : to_text(result, wall_s)));
   if (!result.first_failing) return {};
+  LARDER_CHECK(tell_failure(draw_scenario(result.first_failing->seed, arguments.config.operations),
+                            arguments));
   return failed(ErrorCode::internal_error,
                 fmt::format("{} of {} seeds broke an invariant", result.violations, result.seeds));
+}
+
+Status run(ExploreArguments arguments) {
+  for (const std::string& name : arguments.without) {
+    bool Guards::* guard = guard_named(name);
+    if (guard == nullptr) {
+      return failed(ErrorCode::invalid_params,
+                    "no guard is named '" + name + "'; there are " + guard_list());
+    }
+    arguments.config.guards.*guard = false;
+  }
+  if (!arguments.exhaustive.world.empty()) {
+    arguments.exhaustive.guards = arguments.config.guards;
+    arguments.exhaustive.json = arguments.json;
+    return run_exhaustive(arguments.exhaustive);
+  }
+  if (!arguments.write.empty()) {
+    return write_file(arguments.write, scenario_text(draw_scenario(arguments.config.first_seed,
+                                                                   arguments.config.operations)));
+  }
+  if (!arguments.scenario.empty()) return run_file(arguments);
+  if (arguments.config.seeds == 0 || arguments.config.operations == 0 ||
+      arguments.config.threads == 0) {
+    return failed(
+        ErrorCode::invalid_params,
+        "--seeds, --operations and --threads must be at least 1: nothing would be checked");
+  }
+  if (arguments.hours > 0) arguments.config.seeds = ~std::uint64_t{0} - arguments.config.first_seed;
+  return run_seeds(arguments);
+}
+
+std::string footer() {
+  std::string text =
+      "What must always hold: a get that reports\n"
+      "success returned exactly the bytes of one put of its key, an acknowledged removal stays,\n"
+      "and once the faults stop every operation ends and no space is lost. Each seed is a world\n"
+      "of its own and draws its own subset of faults. Messages are lost, duplicated, reordered,\n"
+      "delayed and corrupted, and bytes on their way; and there are:\n";
+  for (const FaultInfo& fault : all_faults()) {
+    text += fmt::format("  {:<11} {}\n", fault.name, fault.what);
+  }
+  return text +
+         "docs/simulator.md tells how scenarios are written.\n"
+         "Example: larder-sim explore --seeds 1000 --threads 2";
+}
+
+void add_exhaustive(CLI::App& command, ExhaustiveArguments& arguments) {
+  command
+      .add_option("--exhaustive", arguments.world,
+                  "Everything that can happen in a small world instead of drawn scenarios: a file, "
+                  "all, or " +
+                      world_list())
+      ->type_name("WORLD");
+  add_number(command, "--states", arguments.states, "Of a small world, at most so many");
+  add_number(command, "--minutes", arguments.minutes, "And for so long; 0: no bound");
+  add_number(command, "--test-merges", arguments.test_merges,
+             "Test every so manieth state: do all histories of it go on likewise? 0: none");
+  command.add_flag("--every-order", arguments.every_order,
+                   "Try both orders of what commutes too (the same states, more transitions)");
+  command.add_option("--way", arguments.way, "Tell this one way through the small world instead")
+      ->type_name("ACTIONS");
 }
 
 }  // namespace
 
 void add_explore(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
-      "explore",
-      "Runs random pools under random faults and checks what must always hold: a get that reports\n"
-      "success returned exactly the bytes of one put of its key, an acknowledged removal stays,\n"
-      "and once the faults stop every operation ends and no space is lost. Each seed is a world "
-      "of\n"
-      "its own and draws its own subset of faults: message loss, duplication, reordering, delay,\n"
-      "crashes of clients, nodes and the master, stopped processes, partitions, clock drift.\n"
-      "Example: larder-sim explore --seeds 1000 --threads 2");
+      "explore", "Runs random pools under random faults and checks what must always hold");
+  command->footer(footer());
   const auto arguments = std::make_shared<ExploreArguments>();
   add_number(*command, "--seeds", arguments->config.seeds, "How many seeds");
-  add_number(*command, "--first", arguments->config.first_seed, "The first seed");
-  add_number(*command, "--operations", arguments->config.operations, "Operations of each seed");
+  add_seed(*command, arguments->config.first_seed);
+  add_number(*command, "--operations", arguments->config.operations,
+             "Operations of each seed, at least");
   add_number(*command, "--threads", arguments->config.threads,
              "Seeds that run at once; the result does not depend on it");
+  add_number(*command, "--twice", arguments->config.twice,
+             "Every so manieth seed runs twice, to see that it does the same again; 0: none");
+  add_number(*command, "--hours", arguments->hours, "Go on for so long instead of --seeds");
+  command->add_option("--scenario", arguments->scenario, "Run the scenario of this file instead")
+      ->type_name("FILE");
+  command
+      ->add_option("--write", arguments->write,
+                   "Write the scenario of the first seed to this file; nothing runs")
+      ->type_name("FILE");
+  command
+      ->add_option("--without", arguments->without,
+                   "Guards that are off, to see what they prevent: " + guard_list())
+      ->type_name("GUARD");
+  add_number(*command, "--shrink", arguments->shrink_seconds,
+             "How many seconds to look for a smaller scenario that fails likewise; 0: none");
+  command->add_option("--shrunk", arguments->shrunk, "Where that scenario is written")
+      ->type_name("FILE")
+      ->default_val("shrunk.scenario");
+  command->add_flag("--tell", arguments->tell, "Tell what happens in the scenario of the file");
   command->add_flag("--json", arguments->json,
                     "Print {seeds, violations, first_failing_seed, state_hash, events, operations, "
                     "virtual_s, wall_s}");
+  add_exhaustive(*command, arguments->exhaustive);
   command->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 

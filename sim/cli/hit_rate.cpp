@@ -29,12 +29,13 @@ constexpr std::string_view infinite = "inf";
 struct HitRateArguments {
   TraceArguments trace;
   std::string policies = "lru,fifo,leaf-first";
-  std::string sizes = "1000,10000,inf";
+  std::string sizes = "100,300,1000,10000,inf";
+  std::uint64_t warmup_requests = 0;
   bool json = false;
 };
 
 Result<HitRateQuestion> question_of(const HitRateArguments& arguments) {
-  HitRateQuestion question;
+  HitRateQuestion question{.warmup_requests = arguments.warmup_requests};
   for (const std::string_view policy : split(arguments.policies, ',')) {
     question.policies.emplace_back(policy);
   }
@@ -94,20 +95,23 @@ Status run(const HitRateArguments& arguments) {
 
 void add_hit_rate(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
-      "hit-rate",
-      "Says how many blocks of a trace a cache of each size finds under each policy. The cache "
-      "starts\n"
-      "empty, each block is looked up and then inserted at once, and nothing is left out as "
-      "warm-up.\n"
+      "hit-rate", "Says how many blocks of a trace caches of some sizes find, under some policies");
+  command->footer(
+      "Each cache starts empty, and each block is looked up and then inserted at once.\n"
       "Example: larder-sim hit-rate conversation_trace.jsonl --policy lru,fifo --blocks 10000,inf");
   const auto arguments = std::make_shared<HitRateArguments>();
   add_trace_arguments(*command, arguments->trace);
-  command->add_option("--policy", arguments->policies, "Eviction policies, separated by commas")
+  command
+      ->add_option("--policy", arguments->policies,
+                   "Eviction policies, separated by commas; belady: the bound that none exceeds, "
+                   "which knows the future")
       ->capture_default_str();
   command
       ->add_option("--blocks", arguments->sizes,
                    "Sizes of the cache in blocks, separated by commas; inf: without limit")
       ->capture_default_str();
+  terminal::add_number(*command, "--warmup", arguments->warmup_requests,
+                       "So many requests at the start fill the caches and are not counted");
   command->add_flag(
       "--json", arguments->json,
       "Print an array of {policy, blocks, accesses, hits, hit_ratio}; the ratio is null "

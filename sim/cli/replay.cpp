@@ -78,9 +78,10 @@ class Progress {
   }
   void show(const LockstepTotals& totals) {
     if (!expected_) return;
-    const double share = static_cast<double>(totals.requests) /
-                         static_cast<double>(std::max<std::uint64_t>(1, *expected_));
-    bar_.show(share, fmt::format("{} of {} requests", terminal::with_thousands(totals.requests),
+    const std::uint64_t served = totals.warmup_requests + totals.requests;
+    const double share =
+        static_cast<double>(served) / static_cast<double>(std::max<std::uint64_t>(1, *expected_));
+    bar_.show(share, fmt::format("{} of {} requests", terminal::with_thousands(served),
                                  terminal::with_thousands(*expected_)));
   }
 
@@ -92,7 +93,11 @@ class Progress {
 std::string to_text(const LockstepRecord& record) {
   const std::array records{record};
   return "Simulated pool\n" + to_text(setting_rows(records)) + "\nServed\n" +
-         to_text(result_rows(records));
+         to_text(result_rows(records)) +
+         "\nVirtual time is that of the simulated machines and network, which serve one request "
+         "after "
+         "the other\nas fast as they can. It forecasts no real pool: what carries over are the "
+         "decisions above it.\n";
 }
 
 Result<LockstepRecord> run_replay(const ReplayArguments& arguments) {
@@ -123,11 +128,11 @@ Status run(ReplayArguments& arguments) {
 
 void add_replay(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
-      "replay",
-      "Serves a trace from a simulated pool, with the code that decides in a real one: for each\n"
-      "request the pages of its prompt are read, and what is missing is put. It runs in lock step, "
-      "so a\n"
-      "real pool of the same nodes, replayed with larder replay, decides the same.\n"
+      "replay", "Serves a trace from a simulated pool, with the code that decides in a real one");
+  command->footer(
+      "For each request the pages of its prompt are read, and what is missing is put. It runs in "
+      "lock step,\n"
+      "so a real pool of the same nodes, replayed with larder replay, decides the same.\n"
       "Example: larder-sim replay conversation_trace.jsonl --nodes 4 --memory 2GiB --out "
       "build/replay");
   const auto arguments = std::make_shared<ReplayArguments>();
@@ -140,6 +145,8 @@ void add_replay(CLI::App& app, Status& outcome) {
   command->add_option("--policy", config.policy, "The eviction policy")->capture_default_str();
   terminal::add_number(*command, "--requests-max", arguments->requests_max,
                        "Serve only so many requests of the trace; 0: all of it");
+  terminal::add_number(*command, "--warmup", config.warmup_requests,
+                       "So many requests at the start fill the pool and are not counted");
   terminal::add_number(*command, "--seed", config.seed, "Of where pages are placed");
   command
       ->add_option("--verify", arguments->verify,

@@ -143,8 +143,8 @@ Status run_stats(const StatsArguments& arguments) {
 void add_stats(CLI::App& trace, Status& outcome) {
   CLI::App* command = trace.add_subcommand(
       "stats",
-      "Says what is in a trace, and how many of its blocks a pool without limits would have had.\n"
-      "Example: larder-sim trace stats conversation_trace.jsonl");
+      "Says what is in a trace, and how many of its blocks a pool without limits would have had");
+  command->footer("Example: larder-sim trace stats conversation_trace.jsonl");
   const auto arguments = std::make_shared<StatsArguments>();
   add_trace_arguments(*command, arguments->trace);
   command->add_flag("--json", arguments->json, "Print one JSON object");
@@ -218,13 +218,12 @@ void add_shape(CLI::App& command, SessionKind kind, SessionShape& shape) {
 }
 
 void add_generate(CLI::App& trace, Status& outcome) {
-  CLI::App* command = trace.add_subcommand(
-      "generate",
-      "Makes a trace in Mooncake's format: multi-turn chats, agents whose system prompt is "
-      "shared,\n"
-      "and questions about independent documents. The same arguments make the same bytes.\n"
+  CLI::App* command = trace.add_subcommand("generate", "Makes a trace in Mooncake's format");
+  const std::string example =
+      "Multi-turn chats, agents whose system prompt is shared, and questions about independent\n"
+      "documents. The same arguments make the same bytes.\n"
       "Example: larder-sim trace generate --requests 5000 --rate 4 --agent weight=5,system=9000 "
-      "--out agents.jsonl");
+      "--out agents.jsonl";
   const auto arguments = std::make_shared<GenerateArguments>();
   GeneratorOptions& options = arguments->options;
   command->add_option("--out", arguments->out,
@@ -240,7 +239,9 @@ void add_generate(CLI::App& trace, Status& outcome) {
       "weight is a session kind's share, prompts how many different system prompts it has, system\n"
       "their tokens. The others are means: requests of a session, tokens of its first input, "
       "tokens\n"
-      "added by each later one, tokens of an answer, seconds of thinking before the next request.");
+      "added by each later one, tokens of an answer, seconds of thinking before the next "
+      "request.\n" +
+      example);
   command->callback([arguments, &outcome] { outcome = run_generate(*arguments); });
 }
 

@@ -85,7 +85,7 @@ void ClientProcess::MasterCall::with(ClientProcess& client, std::uint64_t id, Wh
 
 void ClientProcess::MasterCall::send() {
   Network& network = client_.surroundings_.network;
-  MasterProcess& master = client_.surroundings_.master;
+  MasterProcess& master = *client_.master_;
   const Route there{.from = client_.host().id, .to = master.host().id};
   const Route back{.from = there.to, .to = there.from};
   const Bytes size = control_bytes + item_bytes * answer_count(request_->get().body);
@@ -112,7 +112,7 @@ void ClientProcess::MasterCall::send() {
 void ClientProcess::MasterCall::give_up() {
   const ErrorCode code = refused_ ? ErrorCode::rpc_fail : ErrorCode::rpc_timeout;
   end(std::unexpected(Error(code, refused_ ? "the master's port is closed" : "no answer in time")
-                          .with_endpoint(client_.surroundings_.master.endpoint())));
+                          .with_endpoint(client_.master_->endpoint())));
 }
 
 void ClientProcess::MasterCall::end(Result<Reply> result) {
@@ -146,8 +146,12 @@ void ClientProcess::submit(Transfer transfer, Time deadline, Completion& complet
                               .random = random_,
                               .client = *this,
                               .node = *node->second,
+                              .endpoint = segment->endpoint,
                               .completion = &completion,
                               .deadline = deadline};
+  if (const Read* read = std::get_if<Read>(&transfer)) {
+    observer().read_began(*this, segment->endpoint, read->ranges.front().put_id);
+  }
   std::shared_ptr<Exchange> exchange;
   if (Fill* fill = std::get_if<Fill>(&transfer)) {
     exchange = std::make_shared<FillExchange>(parts, std::move(*fill));

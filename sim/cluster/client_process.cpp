@@ -7,11 +7,13 @@
 
 namespace larder::sim {
 
-ClientProcess::ClientProcess(Kernel& kernel, Host& host, const ClientSettings& settings,
-                             const ClientSurroundings& surroundings, Random random)
-    : Process(kernel, host),
+ClientProcess::ClientProcess(Kernel& kernel, Host& host, MasterProcess& master,
+                             const ClientSettings& settings, const ClientSurroundings& surroundings,
+                             Random random)
+    : Process(kernel, host, surroundings.observer),
       settings_(settings),
       surroundings_(surroundings),
+      master_(&master),
       random_(random),
       buffers_(settings.transport.content),
       keep_alive_(*this, keep_alive_label, [this] { keep_session_alive(); }) {}
@@ -44,11 +46,12 @@ void ClientProcess::crash() {
 
 // ---- the application ----------------------------------------------------------------------------
 
-OperationId ClientProcess::put(std::vector<PutWanted> items, bool upsert, Duration time) {
+OperationId ClientProcess::put(std::vector<PutWanted> items, bool upsert, Duration time,
+                               std::uint32_t parts) {
   Bytes bytes;
   for (const PutWanted& item : items) bytes += item.size * item.replicas;
   const OperationId id = next_operation();
-  return begin(id, run_put(id, std::move(items), upsert, deadline_of(time, bytes)));
+  return begin(id, run_put(id, std::move(items), upsert, parts, deadline_of(time, bytes)));
 }
 
 OperationId ClientProcess::get(std::vector<GetWanted> items, Duration time) {
@@ -110,8 +113,54 @@ Task<Done> ClientProcess::run_to_end(OperationId id, Task<Done> task) {
   co_return Done{};
 }
 
+// Each part of all values in one call; the results of those that fell out on the way are kept.
+Task<std::vector<Result<PutOutcome>>> ClientProcess::put_in_parts(
+    std::span<const PutItem> items, std::span<const ConstSlice> values, bool upsert,
+    std::uint32_t parts, Time deadline) {
+  std::vector<PutInParts> wanted;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    wanted.push_back({.item = items[i], .size = {values[i].size()}});
+    wanted.back().item.value = {};
+  }
+  auto writers = co_await machine_->begin_put(wanted, {.upsert = upsert}, deadline);
+  std::vector<Result<PutOutcome>> results(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!writers[i]) results[i] = std::unexpected(writers[i].error());
+  }
+  for (std::uint32_t part = 0; part < parts; ++part) {
+    std::vector<ConstSlice> slices(items.size());
+    std::vector<PutPart> writes;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (!results[i] || writers[i]->already_stored()) continue;
+      const std::size_t begin = values[i].size() * part / parts;
+      const std::size_t end = values[i].size() * (part + 1) / parts;
+      if (begin == end) continue;
+      slices[i] = values[i].subspan(begin, end - begin);
+      writes.push_back({.writer = &*writers[i], .bytes = {&slices[i], 1}});
+      positions.push_back(i);
+    }
+    const auto written = co_await machine_->write_parts(writes, deadline);
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      if (!written[i]) results[positions[i]] = std::unexpected(written[i].error());
+    }
+  }
+  std::vector<PutWriter*> ending;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (!results[i]) continue;
+    ending.push_back(&*writers[i]);
+    positions.push_back(i);
+  }
+  auto outcomes = co_await machine_->end_put(ending, deadline);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    results[positions[i]] = std::move(outcomes[i]);
+  }
+  co_return results;
+}
+
 Task<Done> ClientProcess::run_put(OperationId id, std::vector<PutWanted> items, bool upsert,
-                                  Time deadline) {
+                                  std::uint32_t parts, Time deadline) {
   const std::uint64_t first_write = surroundings_.last_write + 1;
   surroundings_.last_write += items.size();
   surroundings_.observer.put_began(id, items, WriteId{first_write});
@@ -133,7 +182,14 @@ Task<Done> ClientProcess::run_put(OperationId id, std::vector<PutWanted> items, 
                       .time_to_live = items[i].time_to_live,
                       .hard_pin = items[i].hard_pin});
   }
-  const auto results = co_await machine_->put(wanted, {.upsert = upsert}, deadline);
+  std::vector<Result<PutOutcome>> results;
+  if (parts > 1) {
+    std::vector<ConstSlice> values;
+    for (BufferPool::Buffer& buffer : buffers) values.push_back(buffer.bytes());
+    results = co_await put_in_parts(wanted, values, upsert, parts, deadline);
+  } else {
+    results = co_await machine_->put(wanted, {.upsert = upsert}, deadline);
+  }
   std::vector<PutSeen> seen;
   for (std::size_t i = 0; i < items.size(); ++i) {
     seen.push_back({.key = items[i].key,
@@ -160,6 +216,7 @@ Task<Done> ClientProcess::run_get(OperationId id, std::vector<GetWanted> items, 
   std::vector<GetSeen> seen;
   for (std::size_t i = 0; i < items.size(); ++i) {
     seen.push_back({.key = items[i].key,
+                    .ranged = items[i].range_offset.has_value(),
                     .range_offset = items[i].range_offset.value_or(0_B),
                     .result = results[i]});
     if (results[i] && settings_.transport.content) {

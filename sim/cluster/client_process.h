@@ -30,7 +30,6 @@ struct ClientSettings {
 struct ClientSurroundings {
   Network& network;
   const std::map<std::string, NodeProcess*, std::less<>>& nodes;  // by endpoint
-  MasterProcess& master;
   Observer& observer;
   std::uint64_t& last_operation;
   std::uint64_t& last_write;
@@ -41,17 +40,21 @@ struct ClientSurroundings {
 // order. A crash destroys its coroutines where they stand.
 class ClientProcess final : public Process, private Timers, private MasterLink, private Transport {
  public:
-  ClientProcess(Kernel& kernel, Host& host, const ClientSettings& settings,
+  ClientProcess(Kernel& kernel, Host& host, MasterProcess& master, const ClientSettings& settings,
                 const ClientSurroundings& surroundings, Random random);
   ~ClientProcess() override;
 
-  void start();  // precondition: not alive
-  void crash();
+  void start() override;
+  void crash() override;
+  // It asks this master from now on, also again what it waits for.
+  void obey(MasterProcess& master) { master_ = &master; }
 
   // The application's calls. Precondition, of all: alive. `time`: the deadline from now; zero: the
   // usual one of such an operation. Their end is told to the observer. A stopped client begins when
   // it goes on.
-  OperationId put(std::vector<PutWanted> items, bool upsert = false, Duration time = {});
+  // `parts`: into how many parts each value is divided (PutWriter); 1: given whole.
+  OperationId put(std::vector<PutWanted> items, bool upsert = false, Duration time = {},
+                  std::uint32_t parts = 1);
   OperationId get(std::vector<GetWanted> items, Duration time = {});
   OperationId exists(std::vector<std::string> keys, Duration time = {});
   OperationId remove(std::vector<std::string> keys, bool force = false, Duration time = {});
@@ -61,6 +64,7 @@ class ClientProcess final : public Process, private Timers, private MasterLink, 
   std::size_t operations() const { return operations_.size(); }
 
   Client* machine() { return machine_.get(); }  // null: dead
+  Transport& transport() { return *this; }      // for the tests of its contract
   const std::string& tenant() const { return settings_.config.tenant; }
 
   // For exchanges and calls that have ended.
@@ -83,7 +87,12 @@ class ClientProcess final : public Process, private Timers, private MasterLink, 
   void ended(OperationId id);
   Task<Done> run_to_end(OperationId id, Task<Done> task);
   void check_buffers();
-  Task<Done> run_put(OperationId id, std::vector<PutWanted> items, bool upsert, Time deadline);
+  Task<Done> run_put(OperationId id, std::vector<PutWanted> items, bool upsert, std::uint32_t parts,
+                     Time deadline);
+  Task<std::vector<Result<PutOutcome>>> put_in_parts(std::span<const PutItem> items,
+                                                     std::span<const ConstSlice> values,
+                                                     bool upsert, std::uint32_t parts,
+                                                     Time deadline);
   Task<Done> run_get(OperationId id, std::vector<GetWanted> items, Time deadline);
   Task<Done> run_exists(OperationId id, std::vector<std::string> keys, Time deadline);
   Task<Done> run_remove(OperationId id, std::vector<std::string> keys, bool force, Time deadline);
@@ -92,6 +101,7 @@ class ClientProcess final : public Process, private Timers, private MasterLink, 
 
   const ClientSettings settings_;
   ClientSurroundings surroundings_;
+  MasterProcess* master_;
   Random random_;
   BufferPool buffers_;
   std::uint64_t late_writes_told_ = 0;

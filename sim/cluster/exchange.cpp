@@ -6,6 +6,7 @@
 #include "sim/cluster/client_process.h"
 #include "sim/cluster/labels.h"
 #include "sim/cluster/node_process.h"
+#include "sim/cluster/observer.h"
 
 namespace larder::sim {
 
@@ -52,13 +53,16 @@ void Exchange::finish_at_client(Status status) {
   deadline_.disarm();
   stop_flows();
   close_at_client();
-  if (!status) set_all_results(status.error());
+  if (!status) {
+    parts_.client.observer().transfer_failed(parts_.client, parts_.endpoint, status.error());
+    set_all_results(status.error());
+  }
   parts_.client.forget(*this);
   parts_.completion->complete(std::move(status));
 }
 
 Error Exchange::failure(std::string sentence) const {
-  return Error(ErrorCode::transfer_fail, std::move(sentence)).with_endpoint(parts_.node.endpoint());
+  return Error(ErrorCode::transfer_fail, std::move(sentence)).with_endpoint(parts_.endpoint);
 }
 
 // ---- over a connection --------------------------------------------------------------------------
@@ -82,7 +86,9 @@ void StreamExchange::begin() {
 }
 
 void StreamExchange::reach_node() {
-  if (!parts_.node.alive()) return connection_->close(Connection::End::acceptor);
+  if (!parts_.node.alive() || parts_.node.endpoint() != parts_.endpoint) {
+    return connection_->close(Connection::End::acceptor);  // nobody listens there
+  }
   const auto self = std::static_pointer_cast<StreamExchange>(shared_from_this());
   at_node_ = true;
   parts_.node.add(self);

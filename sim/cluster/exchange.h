@@ -40,6 +40,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     Random& random;
     ClientProcess& client;
     NodeProcess& node;
+    std::string endpoint;  // where the node is looked for; it may have another one by now
     Completion* completion = nullptr;
     Time deadline;
   };
@@ -66,12 +67,14 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
    private:
     void copy(Bytes offset, Bytes length) override { exchange_.copy(item_, offset, length); }
+    void corrupt(Bytes offset) override { exchange_.corrupt(item_, offset); }
     void finish() override { exchange_.moved(item_); }
     Exchange& exchange_;
     std::size_t item_;
   };
 
   virtual void copy(std::size_t item, Bytes offset, Bytes length) = 0;
+  virtual void corrupt(std::size_t item, Bytes offset) = 0;
   virtual void moved(std::size_t item) = 0;
   virtual void set_all_results(const Error& error) = 0;
   // The client's end closes.
@@ -160,12 +163,14 @@ class FillExchange final : public StreamExchange {
   bool follows_previous(std::size_t item) const override;
   void begin_item(std::size_t item) override;
   void copy(std::size_t item, Bytes offset, Bytes length) override;
+  void corrupt(std::size_t item, Bytes offset) override;
   void moved(std::size_t item) override;
   void deliver_results() override;
   void end_items_of_gone_client() override;
   void set_all_results(const Error& error) override;
   void seal(std::size_t item);
   void end_aborted();
+  void tell_unsealed(const char* why) const;
 
   Fill fill_;
   std::vector<Item> items_;
@@ -191,6 +196,7 @@ class ReadExchange final : public StreamExchange {
   bool follows_previous(std::size_t) const override { return true; }
   void begin_item(std::size_t item) override;
   void copy(std::size_t item, Bytes offset, Bytes length) override;
+  void corrupt(std::size_t item, Bytes offset) override;
   void moved(std::size_t item) override;
   void deliver_results() override;
   void end_items_of_gone_client() override;
@@ -212,6 +218,7 @@ class OneSidedRead final : public Exchange {
 
  private:
   void copy(std::size_t item, Bytes offset, Bytes length) override;
+  void corrupt(std::size_t item, Bytes offset) override;
   void moved(std::size_t item) override;
   void set_all_results(const Error& error) override;
   void close_at_client() override;

@@ -6,6 +6,7 @@
 #include "sim/cluster/exchange.h"
 #include "sim/cluster/labels.h"
 #include "sim/cluster/node_process.h"
+#include "sim/cluster/observer.h"
 
 namespace larder::sim {
 
@@ -39,6 +40,7 @@ void FillExchange::begin_item(std::size_t item) {
   Item& each = items_[item];
   NodeProcess& node = parts_.node;
   const Result<FillBegun> begun = node.machine()->begin_fill(node.now(), each.item, connection_id_);
+  node.observer().fill_began(node, each.item, begun ? Status() : std::unexpected(begun.error()));
   node.carry_out();
   if (!begun) {
     each.result = std::unexpected(begun.error());
@@ -79,6 +81,14 @@ void FillExchange::copy(std::size_t item, Bytes offset, Bytes length) {
   if (!node.stopped()) node.machine()->progress(node.now(), *each.fill, flows_[item]->moved());
 }
 
+void FillExchange::corrupt(std::size_t item, Bytes offset) {
+  const Item& each = items_[item];
+  if (!each.fill) return;
+  if (TrackedMemory* memory = parts_.node.memory(each.item.location.segment)) {
+    memory->flip(each.item.location.offset + each.item.part_offset + offset, 0);
+  }
+}
+
 void FillExchange::moved(std::size_t item) {
   stop_flow(item);
   NodeProcess& node = parts_.node;
@@ -113,6 +123,7 @@ void FillExchange::seal(std::size_t item) {
                  : *each.item.checksum;
     }
     each.result = node.machine()->seal(node.now(), id, result, node.effects());
+    node.observer().fill_ended(node, each.item, each.result);
   } else {
     each.result = node.machine()->part_done(node.now(), id, node.effects());
   }
@@ -125,10 +136,18 @@ void FillExchange::end_items_of_gone_client() {
   // What is being hashed is sealed or not as the machine decides; seal() comes back here.
   if (std::ranges::any_of(items_, &Item::hashing)) return;
   NodeProcess& node = parts_.node;
+  tell_unsealed("its writer is gone");
   node.machine()->connection_closed(node.now(), connection_id_, node.effects());
   for (Item& item : items_) item.fill.reset();
   close_at_node();
   node.carry_out();
+}
+
+void FillExchange::tell_unsealed(const char* why) const {
+  for (const Item& each : items_) {
+    if (!each.fill) continue;
+    parts_.node.observer().fill_ended(parts_.node, each.item, failed(ErrorCode::cancelled, why));
+  }
 }
 
 void FillExchange::abort_fill(FillId id) {
@@ -146,6 +165,7 @@ void FillExchange::end_aborted() {
   if (!at_node()) return;
   NodeProcess& node = parts_.node;
   stop_flows();  // before the machine hears of it
+  tell_unsealed("it is given up");
   for (const FillId id : std::exchange(aborted_, {})) {
     node.machine()->end_fill(node.now(), id, node.effects());
   }

@@ -7,6 +7,7 @@
 #include "core/base/assert.h"
 #include "sim/cluster/labels.h"
 #include "sim/cluster/node_process.h"
+#include "sim/cluster/observer.h"
 
 namespace larder::sim {
 
@@ -18,13 +19,14 @@ constexpr Duration tick_pause = std::chrono::microseconds(10);
 
 }  // namespace
 
-MasterProcess::MasterProcess(Kernel& kernel, Host& host, std::string endpoint,
+MasterProcess::MasterProcess(Kernel& kernel, Host& host, Observer& observer, std::string endpoint,
                              const MasterSettings& settings, Random random)
-    : Process(kernel, host),
+    : Process(kernel, host, observer),
       endpoint_(std::move(endpoint)),
       settings_(settings),
       random_(random),
-      disk_{.durable = settings.durable},
+      disk_(std::make_shared<StateDirectory>(
+          StateDirectory{.state = {.durable = settings.durable}, .last_epoch = {}})),
       effects_(*this),
       service_(*this, service_label, [this] { serve(); }),
       tick_(*this, tick_label, [this] {
@@ -36,19 +38,20 @@ void MasterProcess::start() {
   begin_life();
   const std::int64_t since_begin = now().time_since_epoch().count() / 1'000'000;
   const std::uint64_t wall = wall_begin_ms + static_cast<std::uint64_t>(since_begin);
-  const std::uint64_t upper = std::max(wall, (last_epoch_.value >> 16) + 1);
+  const std::uint64_t upper = std::max(wall, (disk_->last_epoch.value >> 16) + 1);
+  const std::uint64_t low = random_.next() & 0xffff;
   const MasterIdentity identity{
-      .epoch = {upper << 16 | (random_.next() & 0xffff)},
+      .epoch = {upper << 16 | (settings_.epochs_of_clock ? 0 : low)},
       .instance = {.high = random_.next(), .low = random_.next()},
   };
-  if (settings_.durable) last_epoch_ = identity.epoch;
+  if (settings_.durable) disk_->last_epoch = identity.epoch;
   MasterConfig config = settings_.config;
   if (settings_.lock_step) {
     config = in_lock_step(std::move(config));
   } else {
     config.seed = random_.next();
   }
-  auto machine = Master::make(now(), config, identity, disk_);
+  auto machine = Master::make(now(), config, identity, disk_->state);
   LARDER_ASSERT(machine.has_value(), "the simulated master's configuration makes no sense");
   machine_ = std::move(*machine);
   arm_tick();
@@ -88,7 +91,8 @@ void MasterProcess::serve() {
   const Request& request = served.request->get();
   const Ticket ticket = next_ticket_++;
   const std::size_t count = answer_count(request.body);
-  waiting_[ticket] = {.answer = served.answer,
+  waiting_[ticket] = {.request = served.request,
+                      .answer = served.answer,
                       .answers = std::vector<std::optional<Answer>>(count),
                       .missing = count};
   if (count == 0) answered_.push_back(ticket);
@@ -103,11 +107,14 @@ void MasterProcess::answer(Ticket ticket, std::uint32_t index, const Answer& ans
   std::optional<Answer>& place = waiting->second.answers.at(index);
   LARDER_ASSERT(!place.has_value(), "answered twice");
   place = answer;
+  observer().master_answered(*this, waiting->second.request->get(), index, answer);
   if (--waiting->second.missing == 0) answered_.push_back(ticket);
 }
 
 void MasterProcess::carry_out() {
-  for (const StateRecord& record : effects_.records) keep(record);
+  if (settings_.durable) {
+    for (const StateRecord& record : effects_.records) disk_->keep(record);
+  }
   for (const Ticket ticket : std::exchange(answered_, {})) {
     const auto place = waiting_.find(ticket);
     const Waiting waiting = std::move(place->second);
@@ -116,28 +123,32 @@ void MasterProcess::carry_out() {
     for (const std::optional<Answer>& answer : waiting.answers) reply.answers.push_back(*answer);
     waiting.answer(reply);
   }
+  observer().master_stepped(*this);
   for (const Command& command : effects_.commands) {
+    observer().master_commanded(*this, command);
     const auto link = std::ranges::find(links_.rbegin(), links_.rend(), command.incarnation,
                                         &NodeLink::incarnation);
     if (link != links_.rend()) link->node->send_command(link->connection, command);
   }
   effects_.clear();
-  if (machine_->superseded()) return crash();
+  if (machine_->superseded()) {
+    observer().master_superseded(*this);
+    return crash();
+  }
   arm_tick();
 }
 
-void MasterProcess::keep(const StateRecord& record) {
-  if (!settings_.durable) return;
+void StateDirectory::keep(const StateRecord& record) {
   if (const auto* known = std::get_if<NodeKnown>(&record)) {
-    disk_.known.push_back(*known);
+    state.known.push_back(*known);
   } else if (const auto* lost = std::get_if<NodeLost>(&record)) {
-    std::erase_if(disk_.known,
+    std::erase_if(state.known,
                   [lost](const NodeKnown& each) { return each.incarnation == lost->incarnation; });
-    disk_.lost.push_back(lost->incarnation);
+    state.lost.push_back(lost->incarnation);
   } else if (const auto* ended = std::get_if<RecoveryEnded>(&record)) {
-    disk_.recovered_epoch = ended->epoch;
+    state.recovered_epoch = ended->epoch;
   } else {
-    last_epoch_ = std::max(last_epoch_, std::get<NewerEpoch>(record).epoch);
+    last_epoch = std::max(last_epoch, std::get<NewerEpoch>(record).epoch);
   }
 }
 

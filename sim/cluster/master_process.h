@@ -18,12 +18,22 @@ namespace larder::sim {
 
 class NodeProcess;
 
+// What survives a master. Two masters that were started on one directory share it.
+struct StateDirectory {
+  MasterState state;
+  Epoch last_epoch;
+
+  void keep(const StateRecord& record);
+};
+
 struct MasterSettings {
   MasterConfig config;
   bool durable = true;  // it has a state directory, which survives it
   // It works on its own only inside `quiesce`, and its configuration's seed is taken as it is: so
   // it decides as a real master in lock step does.
   bool lock_step = false;
+  // An epoch has no random part.
+  bool epochs_of_clock = false;
   // One thread serves the requests, one after another; each takes this.
   Duration service{1'500};
   Duration service_per_item{600};
@@ -36,14 +46,16 @@ class MasterProcess final : public Process, private AnswerSink {
  public:
   using Answerer = std::function<void(const Reply&)>;
 
-  MasterProcess(Kernel& kernel, Host& host, std::string endpoint, const MasterSettings& settings,
-                Random random);
+  MasterProcess(Kernel& kernel, Host& host, Observer& observer, std::string endpoint,
+                const MasterSettings& settings, Random random);
 
   const std::string& endpoint() const { return endpoint_; }
-  void start();  // precondition: not alive
-  void crash();
+  void start() override;
+  void crash() override;
   // While it is dead, since its host may have been reinstalled.
-  void lose_state_directory() { disk_ = {.durable = settings_.durable}; }
+  void lose_state_directory() { *disk_ = {.state = {.durable = settings_.durable}}; }
+  // Before its first start.
+  void share_state_directory(MasterProcess& other) { disk_ = other.disk_; }
 
   // Through enter(). `answer` is called, perhaps much later, with all answers or never.
   void receive(std::shared_ptr<const OwnedRequest> request, Answerer answer);
@@ -62,6 +74,7 @@ class MasterProcess final : public Process, private AnswerSink {
     Answerer answer;
   };
   struct Waiting {
+    std::shared_ptr<const OwnedRequest> request;
     Answerer answer;
     std::vector<std::optional<Answer>> answers;
     std::size_t missing = 0;
@@ -78,15 +91,13 @@ class MasterProcess final : public Process, private AnswerSink {
   void serve();
   void node_gone(const std::shared_ptr<Connection>& connection);
   void carry_out();
-  void keep(const StateRecord& record);
   void arm_tick();
   NodeLink* link_of(const std::shared_ptr<Connection>& connection);
 
   const std::string endpoint_;
   const MasterSettings settings_;
   Random random_;
-  MasterState disk_;
-  Epoch last_epoch_;  // on that disk too
+  std::shared_ptr<StateDirectory> disk_;
 
   std::unique_ptr<Master> machine_;
   MasterEffects effects_;

@@ -7,6 +7,7 @@
 #include "core/base/hash.h"
 #include "sim/cluster/labels.h"
 #include "sim/cluster/master_process.h"
+#include "sim/cluster/observer.h"
 
 namespace larder::sim {
 
@@ -23,9 +24,9 @@ Bytes size_of(const Request& request) {
 
 }  // namespace
 
-NodeProcess::NodeProcess(Kernel& kernel, Network& network, Host& host, MasterProcess& master,
-                         const NodeSettings& settings, Random random)
-    : Process(kernel, host),
+NodeProcess::NodeProcess(Kernel& kernel, Network& network, Host& host, Observer& observer,
+                         MasterProcess& master, const NodeSettings& settings, Random random)
+    : Process(kernel, host, observer),
       network_(network),
       master_(&master),
       settings_(settings),
@@ -74,9 +75,19 @@ void NodeProcess::crash() {
 
 void NodeProcess::obey(MasterProcess& master) {
   master_ = &master;
+  reset_connection();
+}
+
+void NodeProcess::reset_connection() {
   if (!alive()) return;
   disconnect();
   enter([this] { connection_lost(); });
+}
+
+void NodeProcess::move(std::string endpoint, std::vector<Bytes> segments) {
+  LARDER_ASSERT(!alive());
+  settings_.config.endpoint = std::move(endpoint);
+  settings_.segments = std::move(segments);
 }
 
 void NodeProcess::remove(const Exchange& exchange) {
@@ -144,6 +155,7 @@ void NodeProcess::connection_lost() {
 }
 
 void NodeProcess::send(const NodeEffects::Send& send) {
+  observer().node_sent(*this, send.request);
   if (!connection_) return;
   auto request = std::make_shared<const OwnedRequest>(send.request);
   const auto answered = [this, connection = connection_, ticket = send.ticket](const Reply& reply) {
@@ -163,6 +175,18 @@ void NodeProcess::send(const NodeEffects::Send& send) {
                         master->receive_from_node(connection, request, answered);
                       });
                     });
+  if (echo_ > Duration(0)) send_again(request);
+}
+
+// As if the network had kept a copy: it does not come on the connection, but the master that it was
+// meant for is still the same.
+void NodeProcess::send_again(const std::shared_ptr<const OwnedRequest>& request) {
+  kernel().post(
+      later(kernel().now(), echo_), node_request_label,
+      [master = master_, life = master_->life(), request] {
+        if (master->life() != life) return;
+        master->enter([master, request] { master->receive(request, [](const Reply&) {}); });
+      });
 }
 
 void NodeProcess::send_command(const std::shared_ptr<Connection>& connection,

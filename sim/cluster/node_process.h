@@ -31,15 +31,22 @@ struct NodeSettings {
 // exchanges with clients. Each start is a new incarnation with empty memory.
 class NodeProcess final : public Process, private SegmentMemory {
  public:
-  NodeProcess(Kernel& kernel, Network& network, Host& host, MasterProcess& master,
-              const NodeSettings& settings, Random random);
+  NodeProcess(Kernel& kernel, Network& network, Host& host, Observer& observer,
+              MasterProcess& master, const NodeSettings& settings, Random random);
   ~NodeProcess() override;
 
+  const std::vector<Bytes>& segments() const { return settings_.segments; }
   const std::string& endpoint() const { return settings_.config.endpoint; }
-  void start();  // precondition: not alive
-  void crash();
+  void start() override;
+  void crash() override;
   // It closes its connection and looks for this master from now on.
   void obey(MasterProcess& master);
+  // Its connection to its master breaks, and it looks for it again.
+  void reset_connection();
+  // From now on each of its requests reaches the master once more, so much later. Zero: no more.
+  void set_echo(Duration later_by) { echo_ = later_by; }
+  // Precondition: not alive. World::move_node() calls it.
+  void move(std::string endpoint, std::vector<Bytes> segments);
 
   Node* machine() { return machine_.get(); }  // null: dead
   // Carries out what a call of the machine asked for.
@@ -70,12 +77,14 @@ class NodeProcess final : public Process, private SegmentMemory {
   void disconnect();
   void connection_lost();
   void send(const NodeEffects::Send& send);
+  void send_again(const std::shared_ptr<const OwnedRequest>& request);
   void verify(const NodeEffects::Verify& verify);
   void arm_tick();
 
   Network& network_;
   MasterProcess* master_;
-  const NodeSettings settings_;
+  NodeSettings settings_;
+  Duration echo_{0};
   Random random_;
 
   std::unique_ptr<Node> machine_;

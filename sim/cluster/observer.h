@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "core/client/client.h"
+#include "core/protocol/command.h"
+#include "core/protocol/fill.h"
+#include "core/protocol/request.h"
 #include "sim/fabric/content.h"
 
 namespace larder::sim {
@@ -44,6 +47,7 @@ struct PutSeen {
 };
 struct GetSeen {
   std::string_view key;
+  bool ranged = false;
   Bytes range_offset;
   const Result<GetOutcome>& result;
   // What stands in the buffer if the result is OK: holds_content() and describe_content() say whose
@@ -51,8 +55,12 @@ struct GetSeen {
   std::span<const std::byte> bytes;
 };
 
-// Sees what the clients of a world see, at the instant at which they see it. Must not call the
-// world from inside. Every operation that was begun is reported once.
+class ClientProcess;
+class MasterProcess;
+class NodeProcess;
+
+// Sees what the clients of a world see, at the instant at which they see it, and what its processes
+// do. Must not call the world from inside. Every operation that was begun is reported once.
 class Observer {
  public:
   virtual void put_began(OperationId, std::span<const PutWanted>, WriteId /*of the first item*/) {}
@@ -64,6 +72,20 @@ class Observer {
                             std::span<const Status>) {}
   // Its client died in it. What it did until then may have taken effect.
   virtual void operation_lost(OperationId) {}
+  // For those who tell what happened. A request that came twice is answered twice.
+  virtual void master_answered(const MasterProcess&, const Request&, std::uint32_t /*index*/,
+                               const Answer&) {}
+  virtual void master_commanded(const MasterProcess&, const Command&) {}
+  virtual void master_stepped(const MasterProcess&) {}     // whatever made it
+  virtual void master_superseded(const MasterProcess&) {}  // and ends
+  virtual void fill_began(const NodeProcess&, const FillItem&, const Status&) {}
+  // Sealed, or not; a part that is not the last is not told.
+  virtual void fill_ended(const NodeProcess&, const FillItem&, const Status&) {}
+  virtual void read_refused(const NodeProcess&, PutId, const Error&) {}
+  virtual void node_sent(const NodeProcess&, const Request&) {}
+  virtual void read_began(const ClientProcess&, const std::string& /*endpoint*/, PutId) {}
+  virtual void transfer_failed(const ClientProcess&, const std::string& /*endpoint*/,
+                               const Error&) {}
   // Something that must never happen, in a sentence: such as a buffer that changed after its call.
   virtual void violation(const std::string&) {}
 

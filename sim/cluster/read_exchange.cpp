@@ -5,6 +5,7 @@
 #include "sim/cluster/exchange.h"
 #include "sim/cluster/labels.h"
 #include "sim/cluster/node_process.h"
+#include "sim/cluster/observer.h"
 
 namespace larder::sim {
 
@@ -26,6 +27,17 @@ void scatter(ConstSlice from, std::span<const Slice> into, Bytes offset) {
     std::ranges::copy(from.first(length), slice.begin() + static_cast<std::ptrdiff_t>(skip));
     from = from.subspan(length);
     skip = 0;
+  }
+}
+
+void flip_byte(std::span<const Slice> into, Bytes offset) {
+  std::uint64_t skip = offset.value;
+  for (const Slice slice : into) {
+    if (skip < slice.size()) {
+      slice[skip] ^= std::byte{1};
+      return;
+    }
+    skip -= slice.size();
   }
 }
 
@@ -54,6 +66,7 @@ void ReadExchange::begin_item(std::size_t item) {
   const Result<ReadBegun> begun = node.machine()->begin_read(node.now(), each.item);
   node.carry_out();
   if (!begun) {
+    node.observer().read_refused(node, each.item.extent.put_id, begun.error());
     each.result = std::unexpected(begun.error());
     return item_done_soon(item);
   }
@@ -70,6 +83,10 @@ void ReadExchange::copy(std::size_t item, Bytes offset, Bytes length) {
     scatter(memory->bytes(from.offset + each.item.offset + offset, length), read_.ranges[item].into,
             offset);
   }
+}
+
+void ReadExchange::corrupt(std::size_t item, Bytes offset) {
+  if (parts_.settings.content) flip_byte(read_.ranges[item].into, offset);
 }
 
 void ReadExchange::moved(std::size_t item) {
@@ -159,6 +176,10 @@ void OneSidedRead::copy(std::size_t item, Bytes offset, Bytes length) {
   if (const TrackedMemory* memory = parts_.node.memory(range.segment->id)) {
     scatter(memory->bytes(range.extent_offset + range.offset + offset, length), range.into, offset);
   }
+}
+
+void OneSidedRead::corrupt(std::size_t item, Bytes offset) {
+  if (parts_.settings.content) flip_byte(read_.ranges[item].into, offset);
 }
 
 void OneSidedRead::moved(std::size_t item) {

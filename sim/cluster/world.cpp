@@ -4,8 +4,7 @@
 #include <array>
 #include <chrono>
 
-#include "core/base/hash.h"
-#include "core/protocol/footer.h"
+#include "sim/cluster/footer_check.h"
 #include "sim/fabric/fair_share.h"
 
 namespace larder::sim {
@@ -38,14 +37,19 @@ Host& World::add_host(HostSpec spec, ClockError clock) {
 MasterProcess& World::add_master(Host& host) { return add_master(host, config_.master); }
 
 MasterProcess& World::add_master(Host& host, const MasterSettings& settings) {
+  MasterProcess& master = add_idle_master(host, settings);
+  master.start();
+  return master;
+}
+
+MasterProcess& World::add_idle_master(Host& host, const MasterSettings& settings) {
   const std::size_t number = masters_.size();
   MasterSettings own = settings;
   own.config.timing = config_.timing;
   own.config.guards = config_.guards;
-  masters_.push_back(std::make_unique<MasterProcess>(kernel_, host,
+  masters_.push_back(std::make_unique<MasterProcess>(kernel_, host, observer_,
                                                      host.name + ":master" + std::to_string(number),
                                                      own, kernel_.random("master", number)));
-  masters_.back()->start();
   return *masters_.back();
 }
 
@@ -60,8 +64,8 @@ NodeProcess& World::add_node(Host& host, MasterProcess& master, const NodeWanted
                                          .guards = config_.guards},
                               .segments = wanted.segments,
                               .content = config_.transport.content};
-  nodes_.push_back(std::make_unique<NodeProcess>(kernel_, network_, host, master, settings,
-                                                 kernel_.random("node", number)));
+  nodes_.push_back(std::make_unique<NodeProcess>(kernel_, network_, host, observer_, master,
+                                                 settings, kernel_.random("node", number)));
   nodes_by_endpoint_[name] = nodes_.back().get();
   nodes_.back()->start();
   return *nodes_.back();
@@ -78,14 +82,24 @@ ClientProcess& World::add_client(Host& host, MasterProcess& master, const Client
                                 .transport = config_.transport};
   const ClientSurroundings surroundings{.network = network_,
                                         .nodes = nodes_by_endpoint_,
-                                        .master = master,
                                         .observer = observer_,
                                         .last_operation = last_operation_,
                                         .last_write = last_write_};
-  clients_.push_back(std::make_unique<ClientProcess>(kernel_, host, settings, surroundings,
+  clients_.push_back(std::make_unique<ClientProcess>(kernel_, host, master, settings, surroundings,
                                                      kernel_.random("client", number)));
   clients_.back()->start();
   return *clients_.back();
+}
+
+MasterProcess& World::add_idle_master(Host& host, MasterProcess& shares_with) {
+  MasterProcess& master = add_idle_master(host, config_.master);
+  master.share_state_directory(shares_with);
+  return master;
+}
+
+void World::move_node(NodeProcess& node, std::string endpoint, std::vector<Bytes> segments) {
+  nodes_by_endpoint_[endpoint] = &node;  // whoever looks for it under an old name finds nobody
+  node.move(std::move(endpoint), std::move(segments));
 }
 
 void World::crash_host(Host& host) {
@@ -116,40 +130,23 @@ bool World::run_until_idle(Duration time) {
   return true;
 }
 
-void World::check_invariants() {
+void World::check_machines() const {
   for (const auto& master : masters_) {
     if (master->alive()) master->machine()->check_invariants();
   }
   for (const auto& node : nodes_) {
-    if (!node->alive()) continue;
-    node->machine()->check_invariants();
-    node->for_each_memory([&](SegmentId segment, const TrackedMemory& memory) {
-      check_footers(*node, segment, memory);
-    });
+    if (node->alive()) node->machine()->check_invariants();
   }
 }
 
-void World::check_footers(const NodeProcess& node, SegmentId segment, const TrackedMemory& memory) {
-  for (Bytes at; at + footer_size <= memory.size(); at += footer_size) {
-    FooterBytes bytes;
-    std::ranges::copy(memory.bytes(at, footer_size), bytes.begin());
-    const std::optional<Footer> footer = decode_footer(bytes);
-    if (!footer) continue;
-    const std::string place = "the footer of put " + to_string(footer->put_id) + " at " +
-                              std::to_string(at.value) + " of segment " + to_string(segment) +
-                              " of " + node.endpoint();
-    const Bytes before = footer_offset(footer->length);
-    if (before > at) {
-      observer_.violation(place + " stands before its payload");
-      continue;
-    }
-    const Stamp whole{.at = at - before, .length = footer->length, .put = footer->put_id};
-    if (!memory.stamps().holds(whole)) {
-      observer_.violation(place + " stands behind bytes of another put");
-    } else if (footer->checksum &&
-               *footer->checksum != checksum(memory.bytes(whole.at, whole.length))) {
-      observer_.violation(place + " stands behind other bytes than were put");
-    }
+void World::check_invariants() {
+  check_machines();
+  for (const auto& node : nodes_) {
+    if (!node->alive()) continue;
+    node->for_each_memory([&](SegmentId segment, const TrackedMemory& memory) {
+      check_footers(memory, "segment " + to_string(segment) + " of " + node->endpoint(),
+                    [this](const std::string& what) { observer_.violation(what); });
+    });
   }
 }
 

@@ -57,6 +57,10 @@ class World {
   // world; their references stay valid through crashes.
   MasterProcess& add_master(Host& host);
   MasterProcess& add_master(Host& host, const MasterSettings& settings);
+  // One that is not alive yet, perhaps with the state directory of another.
+  MasterProcess& add_idle_master(Host& host) { return add_idle_master(host, config_.master); }
+  MasterProcess& add_idle_master(Host& host, const MasterSettings& settings);
+  MasterProcess& add_idle_master(Host& host, MasterProcess& shares_with);
   struct NodeWanted {
     std::vector<Bytes> segments;
     std::string rack;
@@ -69,6 +73,10 @@ class World {
   ClientProcess& add_client(Host& host, MasterProcess& master) {
     return add_client(host, master, ClientWanted());
   }
+
+  // It will start with this endpoint, which no node has had, and these segments. Precondition: it
+  // is not alive.
+  void move_node(NodeProcess& node, std::string endpoint, std::vector<Bytes> segments);
 
   const std::vector<std::unique_ptr<MasterProcess>>& masters() const { return masters_; }
   const std::vector<std::unique_ptr<NodeProcess>>& nodes() const { return nodes_; }
@@ -83,13 +91,14 @@ class World {
   // Until no client has an operation under way, at most for `time`. Whether that came about.
   bool run_until_idle(Duration time);
 
-  // Asserts the invariants of every machine, and tells the observer where one of the world's own is
+  // Asserts the invariants of every machine.
+  void check_machines() const;
+  // The same, and tells the observer where one of the world's own is
   // broken: a valid footer in a segment names a put whose whole payload stands before it, with the
   // checksum that it says. Costs a pass over all segments.
   void check_invariants();
 
  private:
-  void check_footers(const NodeProcess& node, SegmentId segment, const TrackedMemory& memory);
   template <class Visit>
   void for_each_process(Visit&& visit);
 

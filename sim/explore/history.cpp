@@ -1,5 +1,6 @@
 #include "sim/explore/history.h"
 
+#include <algorithm>
 #include <array>
 
 namespace larder::sim {
@@ -8,12 +9,15 @@ namespace {
 // Enough to tell what is wrong with a run; a broken one could report millions.
 constexpr std::size_t violations_max = 100;
 
+constexpr auto of_result = [](const auto& result) { return result ? nullptr : &result.error(); };
+constexpr auto of_seen = [](const auto& seen) { return of_result(seen.result); };
+
 }  // namespace
 
 std::string_view to_string(Invariant invariant) {
-  constexpr std::array<std::string_view, 7> names{
+  constexpr std::array<std::string_view, 8> names{
       "I1 whole bytes",    "I2 own key",       "I3 not superseded", "I4 machine",
-      "I5 operations end", "I6 space returns", "I7 pool serves"};
+      "I5 operations end", "I6 space returns", "I7 pool serves",    "I8 repeatable"};
   return names[std::size_t(invariant)];
 }
 
@@ -23,7 +27,23 @@ void History::report(Invariant invariant, std::string what) {
   }
 }
 
+void History::wrong_read(Invariant invariant, std::string what) {
+  ++wrong_reads_;
+  report(invariant, std::move(what));
+}
+
 void History::violation(const std::string& what) { report(Invariant::machine, what); }
+
+OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
+  began += other.began;
+  succeeded += other.succeeded;
+  failed += other.failed;
+  lost += other.lost;
+  gets_ok += other.gets_ok;
+  puts_ok += other.puts_ok;
+  removes_ok += other.removes_ok;
+  return *this;
+}
 
 void History::begins(OperationId id) {
   ++counts_.began;
@@ -48,17 +68,38 @@ void History::put_began(OperationId id, std::span<const PutWanted> items, WriteI
   }
 }
 
-void History::end(OperationId id) {
-  ++counts_.ended;
+void History::all_promised() {
+  if (!promises_.not_superseded) {
+    replacements_.clear();
+    revoked_.clear();
+  }
+  promises_.not_superseded = true;
+}
+
+std::vector<std::optional<ErrorCode>> History::codes(OperationId id) const {
+  const auto found = codes_.find(id);
+  return found == codes_.end() ? std::vector<std::optional<ErrorCode>>() : found->second;
+}
+
+// `failure`: of an item, null if it has none.
+template <class Items, class Failure>
+void History::end(OperationId id, const Items& items, Failure&& failure) {
+  const bool all =
+      std::ranges::all_of(items, [&](const auto& item) { return failure(item) == nullptr; });
+  ++(all ? counts_.succeeded : counts_.failed);
   begins_.erase(id);
   upserts_.erase(id);
+  if (!keeps_codes_) return;
+  std::vector<std::optional<ErrorCode>>& codes = codes_[id];
+  for (const auto& item : items) {
+    const Error* error = failure(item);
+    codes.push_back(error == nullptr ? std::nullopt : std::optional(error->code()));
+  }
 }
 
 void History::put_ended(OperationId id, std::span<const PutSeen> items) {
-  bool all = true;
   for (const PutSeen& seen : items) {
     const bool fresh = seen.result && !seen.result->already_stored;
-    all = all && seen.result.has_value();
     if (!fresh) continue;
     ++counts_.puts_ok;
     Write& write = writes_.at(seen.write);
@@ -67,25 +108,27 @@ void History::put_ended(OperationId id, std::span<const PutSeen> items) {
       replacements_[write.key].push_back({begin_of(id), now(), seen.write});
     }
   }
-  if (all) succeeded_.insert(id);
-  end(id);
+  end(id, items, of_seen);
 }
 
 void History::remove_ended(OperationId id, std::span<const std::string_view> keys,
                            std::span<const Status> results) {
+  // Also "there is none" is an acknowledgement: what was there before is not read any more.
+  const auto of_removal = [](const Status& result) -> const Error* {
+    const bool gone = result || result.error().code() == ErrorCode::object_not_found;
+    return gone ? nullptr : &result.error();
+  };
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    // Also "there is none" is an acknowledgement: what was there before is not read any more.
-    const bool gone = results[i] || results[i].error().code() == ErrorCode::object_not_found;
-    if (!gone) continue;
+    if (of_removal(results[i]) != nullptr) continue;
     ++counts_.removes_ok;
     replacements_[std::string(keys[i])].push_back({begin_of(id), now(), WriteId{}});
   }
-  end(id);
+  end(id, results, of_removal);
 }
 
 void History::exists_ended(OperationId id, std::span<const std::string_view>,
-                           std::span<const Result<Existence>>) {
-  end(id);
+                           std::span<const Result<Existence>> results) {
+  end(id, results, of_result);
 }
 
 void History::operation_lost(OperationId id) {
@@ -94,67 +137,111 @@ void History::operation_lost(OperationId id) {
   upserts_.erase(id);
 }
 
+// A writer that gave its put up is answered when nobody can read it any more.
+void History::master_answered(const MasterProcess&, const Request& request, std::uint32_t index,
+                              const Answer& answer) {
+  const auto* revoke = std::get_if<PutRevoke>(&request.body);
+  if (revoke != nullptr && answer) revoked_.try_emplace(revoke->items[index].put_id, now());
+}
+
 void History::get_ended(OperationId id, std::span<const GetSeen> items) {
-  bool all = true;
   for (const GetSeen& seen : items) {
-    all = all && seen.result.has_value();
     if (!seen.result) continue;
     ++counts_.gets_ok;
     check_read(id, seen);
   }
-  if (all) succeeded_.insert(id);
-  end(id);
+  end(id, items, of_seen);
+}
+
+// The writes whose bytes they may be. Few or unaligned bytes name none by themselves: they are
+// compared with each put of the key, and may be those of several.
+std::vector<WriteId> History::writes_of(const GetSeen& seen) const {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  if (seen.bytes.size() >= word && seen.range_offset.value % word == 0) {
+    const std::vector<ContentRun> runs = describe_content(seen.bytes);
+    const bool one = runs.size() == 1 && runs[0].position == seen.range_offset &&
+                     writes_.contains(runs[0].write);
+    return one ? std::vector{runs[0].write} : std::vector<WriteId>();
+  }
+  std::vector<WriteId> found;
+  for (const auto& [id, write] : writes_) {
+    if (write.key == seen.key && holds_content(seen.bytes, id, seen.range_offset)) {
+      found.push_back(id);
+    }
+  }
+  return found;
 }
 
 void History::check_read(OperationId id, const GetSeen& seen) {
+  if (!promises_.parts_whole && seen.ranged) return;
   const std::string where =
       "get " + std::to_string(id.value) + " of '" + std::string(seen.key) + "'";
-  const std::vector<ContentRun> runs = describe_content(seen.bytes);
-  // A value shorter than a word names no write: its bytes are compared with each put of the key.
-  const bool short_value = seen.bytes.size() < sizeof(std::uint64_t);
-  const Write* write = nullptr;
-  WriteId written;
-  if (short_value) {
-    for (const auto& [candidate, known] : writes_) {
-      if (known.key == seen.key && known.size.value == seen.bytes.size() &&
-          holds_content(seen.bytes, candidate)) {
-        write = &known;
-        written = candidate;
-      }
-    }
-  } else if (runs.size() == 1 && runs[0].position == seen.range_offset) {
-    const auto found = writes_.find(runs[0].write);
-    if (found != writes_.end()) {
-      write = &found->second;
-      written = found->first;
-    }
-  }
-  if (write == nullptr) {
-    report(Invariant::whole_bytes, where + " returned " + content_text(runs));
+  const std::vector<WriteId> writes = writes_of(seen);
+  if (writes.empty()) {
+    wrong_read(Invariant::whole_bytes,
+               where + " returned " + content_text(describe_content(seen.bytes)));
     return;
   }
-  if (write->key != seen.key || (write->size != seen.result->size && seen.range_offset == 0_B)) {
-    report(Invariant::own_key, where + " returned write " + std::to_string(written.value) +
-                                   " of '" + write->key + "', " +
-                                   std::to_string(write->size.value) + " bytes");
-    return;
+  std::optional<Fault> first;
+  for (const WriteId write : writes) {
+    std::optional<Fault> fault = fault_of(id, seen, write);
+    if (!fault) return;
+    if (!first) first = std::move(fault);
   }
-  // Superseded: acknowledged first, then replaced by something that began later and was
-  // acknowledged before this get began.
-  const auto replacements = replacements_.find(seen.key);
-  if (replacements == replacements_.end()) return;
-  const Instant begin = begin_of(id);
-  for (const Replacement& replacement : replacements->second) {
-    if (write->acknowledged < replacement.begin && replacement.end < begin &&
-        replacement.by != written) {
-      report(Invariant::not_superseded,
-             where + " returned write " + std::to_string(written.value) + ", which " +
-                 (replacement.by.value == 0 ? std::string("a removal")
-                                            : "upsert " + std::to_string(replacement.by.value)) +
-                 " had replaced");
-      return;
+  wrong_read(first->invariant, where + " returned " + first->what);
+}
+
+// What is wrong if the bytes are those of this write.
+std::optional<History::Fault> History::fault_of(OperationId id, const GetSeen& seen,
+                                                WriteId written) const {
+  const Write& write = writes_.at(written);
+  const Bytes end = seen.range_offset + seen.result->size;
+  if (write.key != seen.key || (seen.ranged ? end > write.size : end != write.size)) {
+    return Fault{Invariant::own_key, "write " + std::to_string(written.value) + " of '" +
+                                         write.key + "', " + std::to_string(write.size.value) +
+                                         " bytes"};
+  }
+  if (!promises_.not_superseded) return std::nullopt;
+  const Instant began = begin_of(id);
+  const auto revoked = revoked_.find(seen.result->put_id);
+  if (revoked != revoked_.end() && revoked->second < began) {
+    return Fault{Invariant::not_superseded,
+                 "write " + std::to_string(written.value) + ", which had been revoked"};
+  }
+  const Replacement* replaced = replacement_of(written, began);
+  if (replaced == nullptr) return std::nullopt;
+  return Fault{Invariant::not_superseded,
+               "write " + std::to_string(written.value) + ", which " +
+                   (replaced->by.value == 0 ? std::string("a removal")
+                                            : "upsert " + std::to_string(replaced->by.value)) +
+                   " had replaced"};
+}
+
+// Superseded: acknowledged first, then replaced by something that began later and was acknowledged
+// `before`. Null: by nothing.
+const History::Replacement* History::replacement_of(WriteId written, Instant before) const {
+  const Write& write = writes_.at(written);
+  const auto replacements = replacements_.find(write.key);
+  if (replacements == replacements_.end()) return nullptr;
+  const auto found = std::ranges::find_if(replacements->second, [&](const Replacement& each) {
+    return write.acknowledged < each.begin && each.end < before && each.by != written;
+  });
+  return found == replacements->second.end() ? nullptr : &*found;
+}
+
+std::uint64_t History::identity() const {
+  Digest digest;
+  for (const auto& [written, write] : writes_) {
+    digest.add(written.value).add(write.acknowledged <= now());
+    digest.add(replacement_of(written, later(now(), Duration(1))) != nullptr);
+  }
+  for (const auto& [id, begin] : begins_) {
+    digest.add(id.value).add(upserts_.contains(id));
+    for (const auto& [written, write] : writes_) {
+      digest.add(write.acknowledged < begin).add(replacement_of(written, begin) != nullptr);
     }
   }
+  return digest.value();
 }
 
 }  // namespace larder::sim

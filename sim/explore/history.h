@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "sim/cluster/observer.h"
+#include "sim/explore/scenario.h"
 #include "sim/kernel/instant.h"
 #include "sim/kernel/kernel.h"
 
@@ -16,11 +18,13 @@ namespace larder::sim {
 enum class Invariant : std::uint8_t {
   whole_bytes,     // I1: a get that reports success returned exactly the bytes of one put
   own_key,         // I2: and that put was of this key, with this size
-  not_superseded,  // I3: and no removal or upsert acknowledged before the get began replaced it
+  not_superseded,  // I3: and no removal, revocation or upsert acknowledged before the get began
+                   // took it back
   machine,         // I4: a machine's own invariants, the world's footers, a buffer's silence
   operations_end,  // I5: once faults stop, every operation ends
   space_returns,   // I6: once faults stop, all space of the dead is back and the books agree
-  pool_serves,     // I7: once faults stop, a fresh put succeeds and can be read
+  pool_serves,     // I7: once faults stop, what is there can be read, and a fresh put succeeds
+  repeatable,      // I8: the same scenario does the same again
 };
 std::string_view to_string(Invariant invariant);
 
@@ -30,10 +34,25 @@ struct Violation {
   std::string what;
 };
 
+// What became of operations. Those that began = succeeded + failed + lost + those under way.
+struct OperationCounts {
+  std::uint64_t began = 0;
+  std::uint64_t succeeded = 0;  // for each of their items
+  std::uint64_t failed = 0;     // for at least one
+  std::uint64_t lost = 0;       // with their client
+  std::uint64_t gets_ok = 0;    // items
+  std::uint64_t puts_ok = 0;
+  std::uint64_t removes_ok = 0;
+
+  OperationCounts& operator+=(const OperationCounts& other);
+  bool operator==(const OperationCounts&) const = default;
+};
+
 // Follows every operation of every key of one world and finds what the pool must not do. The
 // instants at which operations begin and end are those of the virtual world, which no machine sees.
 class History final : public Observer {
  public:
+  explicit History(Promises promises) : promises_(promises) {}
   void watch(const Kernel& kernel) { kernel_ = &kernel; }
 
   // The application has begun an operation.
@@ -48,22 +67,27 @@ class History final : public Observer {
   void remove_ended(OperationId, std::span<const std::string_view>,
                     std::span<const Status>) override;
   void operation_lost(OperationId) override;
+  void master_answered(const MasterProcess&, const Request&, std::uint32_t index,
+                       const Answer&) override;
   void violation(const std::string&) override;
 
   void report(Invariant invariant, std::string what);
 
-  struct Counts {
-    std::uint64_t began = 0;
-    std::uint64_t ended = 0;
-    std::uint64_t lost = 0;  // with their client
-    std::uint64_t gets_ok = 0;
-    std::uint64_t puts_ok = 0;
-    std::uint64_t removes_ok = 0;
-  };
-  const Counts& counts() const { return counts_; }
+  // What can still be found, apart from how it came about: which puts are acknowledged and which
+  // are replaced by now, and were when what is under way began. O(puts * operations).
+  std::uint64_t identity() const;
+
+  const OperationCounts& counts() const { return counts_; }
   const std::vector<Violation>& violations() const { return violations_; }
-  // Whether the put or get ended well for every item.
-  bool succeeded(OperationId id) const { return succeeded_.contains(id); }
+  // Items of gets that broke I1, I2 or I3; all of them, also where the list above ends.
+  std::uint64_t wrong_reads() const { return wrong_reads_; }
+  // From now on what was promised always holds: removals and upserts that are acknowledged later
+  // stay.
+  void all_promised();
+  // From now on codes() knows how operations ended.
+  void keep_codes() { keeps_codes_ = true; }
+  // For each item, none: OK. Empty if it has not ended.
+  std::vector<std::optional<ErrorCode>> codes(OperationId id) const;
 
  private:
   struct Write {
@@ -80,18 +104,31 @@ class History final : public Observer {
   };
 
   Instant now() const { return kernel_->now(); }
+  struct Fault {
+    Invariant invariant;
+    std::string what;
+  };
+  std::vector<WriteId> writes_of(const GetSeen& seen) const;
+  const Replacement* replacement_of(WriteId written, Instant before) const;
+  std::optional<Fault> fault_of(OperationId id, const GetSeen& seen, WriteId written) const;
   void check_read(OperationId id, const GetSeen& seen);
+  void wrong_read(Invariant invariant, std::string what);
   Instant begin_of(OperationId id) const;
-  void end(OperationId id);
+  template <class Items, class Failure>
+  void end(OperationId id, const Items& items, Failure&& failure);
 
+  Promises promises_;
   const Kernel* kernel_ = nullptr;
-  Counts counts_;
+  OperationCounts counts_;
   std::vector<Violation> violations_;
+  std::uint64_t wrong_reads_ = 0;
   std::map<WriteId, Write> writes_;
   std::map<OperationId, Instant> begins_;  // of all under way
   std::set<OperationId> upserts_;          // among them
   std::map<std::string, std::vector<Replacement>, std::less<>> replacements_;
-  std::set<OperationId> succeeded_;
+  std::map<PutId, Instant> revoked_;  // since when
+  bool keeps_codes_ = false;
+  std::map<OperationId, std::vector<std::optional<ErrorCode>>> codes_;
 };
 
 }  // namespace larder::sim

@@ -47,7 +47,8 @@ void Connection::transmit(End from, std::uint64_t number) {
   network_.send(
       route, message.size, message.label,
       [self = shared_from_this(), from, number] { self->arrive(from, number); },
-      [self = shared_from_this(), from, number] { self->retry(from, number); });
+      [self = shared_from_this(), from, number] { self->retry(from, number); },
+      [self = shared_from_this(), from] { self->arrive_corrupted(from); });
 }
 
 void Connection::retry(End from, std::uint64_t number) {
@@ -77,6 +78,14 @@ void Connection::arrive(End from, std::uint64_t number) {
     if (!message.deliver) return end(other(from));
     if (side(other(from)).open) message.deliver();
   }
+}
+
+void Connection::arrive_corrupted(End from) {
+  const End receiver = other(from);
+  if (!side(receiver).open) return;
+  const auto told = std::exchange(side(receiver).told, nullptr);
+  close(receiver);
+  if (told) told();
 }
 
 void Connection::end(End at) {

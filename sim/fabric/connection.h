@@ -15,7 +15,8 @@ namespace larder::sim {
 // what the network loses is sent again, until the connection ends. It ends when an end closes it (a
 // process that dies closes it too), or for an end whose message has not arrived for `give_up`. An
 // end that has closed hears nothing any more; the other one first hears what was sent before.
-// Behind a blocked route an end does not learn that the other one is gone.
+// A message that arrives broken ends it at the receiver, who closes it. Behind a blocked route an
+// end does not learn that the other one is gone.
 //
 // Held by shared pointers; it also holds itself while something is on its way, and what `deliver`
 // captures, which may be the connection: Network::drop_all() undoes that.
@@ -69,6 +70,7 @@ class Connection final : public std::enable_shared_from_this<Connection>,
   void transmit(End from, std::uint64_t number);
   void retry(End from, std::uint64_t number);
   void arrive(End from, std::uint64_t number);
+  void arrive_corrupted(End from);
   void end(End at);
 
   Kernel& kernel_;

@@ -203,12 +203,29 @@ std::span<const std::byte> TrackedMemory::bytes(Bytes at, Bytes length) const {
 void TrackedMemory::write(const Stamp& stamp, std::span<const std::byte> from) {
   LARDER_ASSERT(from.size() == stamp.length.value);
   std::ranges::copy(from, bytes(stamp.at, stamp.length).begin());
+  forget_flips(stamp.at, stamp.length);
   stamps_.write(stamp);
 }
 
 void TrackedMemory::write_plain(Bytes at, std::span<const std::byte> from) {
   std::ranges::copy(from, bytes(at, {from.size()}).begin());
+  forget_flips(at, {from.size()});
   stamps_.erase(at, {from.size()});
+}
+
+void TrackedMemory::flip(Bytes at, unsigned bit) {
+  bytes(at, 1_B)[0] ^= std::byte{1} << bit;
+  flipped_.insert(at);
+}
+
+bool TrackedMemory::intact(Bytes at, Bytes length) const {
+  const auto first = flipped_.lower_bound(at);
+  return first == flipped_.end() || *first >= at + length;
+}
+
+void TrackedMemory::forget_flips(Bytes at, Bytes length) {
+  if (flipped_.empty()) return;
+  flipped_.erase(flipped_.lower_bound(at), flipped_.lower_bound(at + length));
 }
 
 }  // namespace larder::sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -97,6 +98,10 @@ class TrackedMemory {
   void write(const Stamp& stamp, std::span<const std::byte> from);
   // Bytes that are no payload, such as footers.
   void write_plain(Bytes at, std::span<const std::byte> from);
+  // The hardware changes a bit.
+  void flip(Bytes at, unsigned bit);
+  // Whether the hardware changed none of these bytes since they were written.
+  bool intact(Bytes at, Bytes length) const;
 
   Bytes size() const { return size_; }
   const StampMap& stamps() const { return stamps_; }
@@ -107,7 +112,9 @@ class TrackedMemory {
   };
   Bytes size_;
   std::unique_ptr<std::byte[], Free> memory_;
+  void forget_flips(Bytes at, Bytes length);
   StampMap stamps_;
+  std::set<Bytes> flipped_;
 };
 
 }  // namespace larder::sim

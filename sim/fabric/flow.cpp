@@ -78,7 +78,11 @@ void Flow::copy_chunk() {
     const Bytes length = chunk_length(place);
     copied_ += length;
     network_.counters_.moved += length;
-    copy(chunk_size_ * (order_.empty() ? place : order_[place]), length);
+    const Bytes offset = chunk_size_ * (order_.empty() ? place : order_[place]);
+    copy(offset, length);
+    if (network_.corrupts_chunk(plan_.route)) {
+      corrupt(offset + Bytes{network_.flow_random_.below(length.value)});
+    }
   }
   if (next_chunk_ < chunks_) return;
   stage_ = Stage::ended;

@@ -42,6 +42,9 @@ class Flow : private Event {
 
   // The bytes [offset, offset + length) arrive now. Must not destroy the flow.
   virtual void copy(Bytes offset, Bytes length) = 0;
+  // One byte of what has just been copied is another one where it arrives. Must not destroy the
+  // flow.
+  virtual void corrupt(Bytes offset) = 0;
   // The last byte has been copied. May destroy the flow.
   virtual void finish() = 0;
 

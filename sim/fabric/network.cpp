@@ -91,6 +91,7 @@ Network::Arrivals Network::draw_arrivals(Route route, Bytes size) {
   const bool lost = message_random_.chance(path.faults.lose);
   const bool twice = message_random_.chance(path.faults.duplicate);
   const bool reordered = message_random_.chance(path.faults.reorder);
+  const bool corrupted = message_random_.chance(path.faults.corrupt);
   const Duration jitter = part_of(path.faults.jitter);
   const Duration disorder = part_of(path.faults.disorder);
   const Duration disorder_of_copy = part_of(path.faults.disorder);
@@ -99,8 +100,8 @@ Network::Arrivals Network::draw_arrivals(Route route, Bytes size) {
                                   : std::min(hosts_[route.from.value].nic_per_second.value,
                                              hosts_[route.to.value].nic_per_second.value);
   const Duration on_wire(static_cast<std::int64_t>(size.value * 1'000'000'000 / speed));
-  const Instant in_order =
-      std::max(kernel_.now() + latency(route) + on_wire + jitter, path.last_arrival);
+  const Instant in_order = std::max(
+      kernel_.now() + latency(route) + on_wire + path.faults.delay + jitter, path.last_arrival);
 
   Arrivals arrivals;
   if (twice) {
@@ -115,6 +116,10 @@ Network::Arrivals Network::draw_arrivals(Route route, Bytes size) {
   } else {
     arrivals.first = path.last_arrival = in_order;
   }
+  if (corrupted && arrivals.first != instant_never) {
+    ++counters_.corrupted;
+    arrivals.corrupted = true;
+  }
   return arrivals;
 }
 
@@ -122,6 +127,13 @@ bool Network::arrives(Route route) {
   const bool blocked = link(route).blocked;
   ++(blocked ? counters_.blocked : counters_.delivered);
   return !blocked;
+}
+
+bool Network::corrupts_chunk(Route route) {
+  const double chance = link(route).faults.corrupt_chunk;
+  const bool corrupts = chance > 0 && flow_random_.chance(chance);
+  counters_.corrupted_chunks += corrupts ? 1 : 0;
+  return corrupts;
 }
 
 void Network::add(Flow& flow) {

@@ -20,6 +20,9 @@ struct LinkFaults {
   double lose = 0;
   double duplicate = 0;
   double reorder = 0;
+  double corrupt = 0;            // who gets it sees that it is broken
+  double corrupt_chunk = 0;      // of each chunk of a flow: nobody sees it but by a checksum
+  Duration delay{0};             // each message is later by this
   Duration jitter{0};            // each message is later by a part of this
   Duration disorder{1'000'000};  // a reordered message, or a second copy, by a part of this
 };
@@ -40,7 +43,9 @@ class Network {
     std::uint64_t duplicated = 0;
     std::uint64_t reordered = 0;
     std::uint64_t blocked = 0;  // copies
-    Bytes moved;                // by flows
+    std::uint64_t corrupted = 0;
+    std::uint64_t corrupted_chunks = 0;
+    Bytes moved;  // by flows
   };
 
   Network(Kernel& kernel, const Config& config, std::unique_ptr<RateModel> rates);
@@ -61,7 +66,13 @@ class Network {
   }
   // Calls lost() for a copy that does not arrive, perhaps from inside this call.
   template <class Deliver, class Lost>
-  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost);
+  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost) {
+    send(route, size, label, std::move(deliver), lost, lost);
+  }
+  // Calls corrupted() where a copy arrives with other bytes than were sent.
+  template <class Deliver, class Lost, class Corrupted>
+  void send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost,
+            Corrupted corrupted);
   // Between arrival at an idle network and sending, without faults.
   Duration latency(Route route) const;
 
@@ -109,9 +120,11 @@ class Network {
   struct Arrivals {
     Instant first = instant_never;
     Instant second = instant_never;
+    bool corrupted = false;  // the first
   };
   Arrivals draw_arrivals(Route route, Bytes size);
   bool arrives(Route route);
+  bool corrupts_chunk(Route route);
 
   void add(Flow& flow);
   void remove(Flow& flow) noexcept;
@@ -134,15 +147,26 @@ class Network {
   Counters counters_;
 };
 
-template <class Deliver, class Lost>
-void Network::send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost) {
-  const auto [first, second] = draw_arrivals(route, size);
+template <class Deliver, class Lost, class Corrupted>
+void Network::send(Route route, Bytes size, std::uint32_t label, Deliver deliver, Lost lost,
+                   Corrupted corrupted) {
+  const auto [first, second, broken] = draw_arrivals(route, size);
   if (second != instant_never) {
     kernel_.post(second, label, [this, route, deliver] {
       if (arrives(route)) deliver();
     });
   }
   if (first == instant_never) return lost();
+  if (broken) {
+    kernel_.post(first, label, [this, route, lost, corrupted = std::move(corrupted)] {
+      if (arrives(route)) {
+        corrupted();
+      } else {
+        lost();
+      }
+    });
+    return;
+  }
   kernel_.post(first, label, [this, route, deliver = std::move(deliver), lost = std::move(lost)] {
     if (arrives(route)) {
       deliver();

@@ -27,6 +27,7 @@ class HostClock {
   // From `now` on the clock runs at this rate. What was armed for an instant that when() gave has
   // to ask again when it fires (a slower clock), and is late at worst (a faster one).
   void set_rate(Instant now, std::int64_t parts_per_billion);
+  std::int64_t parts_per_billion() const { return parts_per_billion_; }
   // The clock jumps forward. Precondition: by >= 0.
   void jump(Instant now, Duration by);
 

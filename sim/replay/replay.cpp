@@ -115,6 +115,7 @@ Result<LockstepRecord> replay(TraceReader& trace, const ReplayConfig& config,
   Pool pool(config);
   const LockstepConfig lockstep{.page_bytes = config.page_bytes,
                                 .requests_max = config.requests_max,
+                                .warmup_requests = config.warmup_requests,
                                 .content = config.verify};
   LockstepSeries series;
   const Time begin = pool.client().now();

@@ -15,11 +15,12 @@ namespace larder::sim {
 // The pool that serves a trace.
 struct ReplayConfig {
   std::size_t nodes = 2;
-  Bytes memory = 64_MiB;  // of each node, in one segment
+  Bytes memory = 16_MiB;  // of each node, in one segment
   Bytes page_bytes = 32_KiB;
   std::string policy = "lru";
   std::uint64_t seed = 1;  // of the master, as a real one is given it, and of the simulated world
-  std::uint64_t requests_max = ~std::uint64_t{0};
+  std::uint64_t requests_max = ~std::uint64_t{0};  // the warm-up included
+  std::uint64_t warmup_requests = 0;               // served first, and not counted
   // True: pages are bytes, which are moved and compared. False: only their sizes are, which takes
   // neither the memory nor the time, and decides the same.
   bool verify = true;

@@ -107,7 +107,8 @@ std::string cells(const ReportRow& row) {
 
 // Rows of things that must be the same are marked where they are not.
 bool must_be_same(const ReportRow& row) {
-  constexpr std::array<std::string_view, 3> may_differ{"wall time", "virtual time", "state hash"};
+  constexpr std::array<std::string_view, 4> may_differ{"wall time", "virtual time", "load",
+                                                       "state hash"};
   return std::ranges::find(may_differ, row.name) == may_differ.end();
 }
 

@@ -44,6 +44,15 @@ std::string pool_text(const LockstepRecord& record) {
                      *record.nodes == 1 ? "node" : "nodes", size_text(*record.memory));
 }
 
+// How much of the time in which the requests came the pool spent on them, one after the other.
+std::string load_text(const LockstepRecord& record) {
+  const double trace_s = std::chrono::duration<double>(record.totals.trace_time).count();
+  if (trace_s <= 0) return unknown;
+  const double load = record.virtual_s.value_or(record.wall_s) / trace_s;
+  return fmt::format("{}{}", as_percent(load),
+                     load > 1 ? ", more than one client in lock step can serve" : "");
+}
+
 }  // namespace
 
 std::vector<ReportRow> setting_rows(std::span<const LockstepRecord> records) {
@@ -62,6 +71,12 @@ std::vector<ReportRow> setting_rows(std::span<const LockstepRecord> records) {
 
 std::vector<ReportRow> result_rows(std::span<const LockstepRecord> records) {
   std::vector<ReportRow> rows{
+      row("warm-up", records,
+          [](const auto& each) {
+            return each.totals.warmup_requests == 0
+                       ? unknown
+                       : with_thousands(each.totals.warmup_requests) + " requests before";
+          }),
       row("requests", records,
           [](const auto& each) { return with_thousands(each.totals.requests); }),
       row("pages", records, [](const auto& each) { return with_thousands(each.totals.pages); }),
@@ -79,6 +94,13 @@ std::vector<ReportRow> result_rows(std::span<const LockstepRecord> records) {
       row("wall time", records, [](const auto& each) { return seconds(each.wall_s); }),
       row("virtual time", records,
           [](const auto& each) { return each.virtual_s ? seconds(*each.virtual_s) : unknown; }),
+      row("trace time", records,
+          [](const auto& each) {
+            return each.totals.trace_time == Duration(0)
+                       ? unknown
+                       : seconds(std::chrono::duration<double>(each.totals.trace_time).count());
+          }),
+      row("load", records, load_text),
       row("decision digest", records,
           [](const auto& each) { return fmt::format("{:016x}", each.totals.decision_digest); }),
       row("state hash", records, [](const auto& each) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/base/assert.h"
 #include "proto/codec.h"
@@ -26,9 +27,19 @@ void check(FrameBytes bytes, Decode decode, Encode encode) {
   LARDER_ASSERT(sent == again, "and means the same");
 }
 
+void encode_fill(const DecodedFill& fill, std::string& frame) {
+  std::vector<FillRange> ranges;
+  for (std::size_t i = 0; i < fill.items.size(); ++i) {
+    FillRange& range = ranges.emplace_back(FillRange{.item = fill.items[i]});
+    // The checksum itself follows the payload; the message says only that it does.
+    if (fill.checksummed[i]) range.item.checksum = 0;
+  }
+  encode(std::span<const FillRange>(ranges), frame);
+}
+
 void check_any(std::uint8_t kind, FrameBytes bytes) {
   const auto plain = [](const auto& value, std::string& frame) { encode(value, frame); };
-  switch (kind % 5) {
+  switch (kind % 7) {
     case 0:
       check(bytes, decode_request,
             [](const DecodedRequest& value, std::string& frame) { encode(value.request, frame); });
@@ -44,8 +55,16 @@ void check_any(std::uint8_t kind, FrameBytes bytes) {
         encode(std::span<const Status>(value), frame);
       });
       break;
-    default:
+    case 4:
       check(bytes, decode_read_answer, plain);
+      break;
+    case 5:
+      check(bytes, decode_read, [](const std::vector<ReadPart>& value, std::string& frame) {
+        encode(std::span<const ReadPart>(value), frame);
+      });
+      break;
+    default:
+      check(bytes, decode_fill, encode_fill);
       break;
   }
 }

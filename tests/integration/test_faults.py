@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 import unittest
@@ -19,7 +20,7 @@ def connected_to(endpoint):
 
 
 class Writers(PoolTest):
-    def test_a_killed_writers_key_can_be_put_by_another(self):
+    def test_b1_a_killed_writers_key_can_be_put_by_another(self):
         self.start_master()
         node = self.start_node("n")
         node.send(signal.SIGSTOP)  # the writer gets its grant, and no byte further
@@ -48,7 +49,7 @@ class Writers(PoolTest):
 
 
 class Nodes(PoolTest):
-    def test_a_killed_node_is_hidden_then_lost_and_the_pool_goes_on(self):
+    def test_b14_a_killed_node_is_hidden_then_lost_and_the_pool_goes_on(self):
         self.start_master()
         nodes = {name: self.start_node(name, "--host", name) for name in ("a", "b")}
         self.put("both", b"on both", "--replicas", "2")
@@ -57,6 +58,18 @@ class Nodes(PoolTest):
             self.put(key, key.encode())
 
         nodes["a"].end(signal.SIGKILL)
+        # What only the dead node had cannot be read, and can be put again at once.
+        for key in singles:
+            got = self.run_command("get", key)
+            if got.returncode == 0:
+                continue
+            self.assertRegex(got.stderr, b"TRANSFER_FAIL|OBJECT_NOT_FOUND")
+            self.put(key, b"once more")
+            self.assertEqual(self.get(key), b"once more")
+            singles.remove(key)
+            break
+        else:
+            self.fail("no value was on the dead node alone")
         # At every moment a get is right, a miss or an error, and what has two replicas is read.
         self.assertEqual(self.get("both"), b"on both")
         wait_until(lambda: self.node_states().get("a") == "hidden", "it is hidden", timeout=10)
@@ -118,7 +131,7 @@ class Nodes(PoolTest):
         self.check_serves()
 
 
-class Ends(PoolTest):
+class StatementB17(PoolTest):
     GRACE_S = 5.0
 
     def end_in_time(self, server, number):
@@ -155,6 +168,45 @@ class Ends(PoolTest):
             self.end_in_time(self.start_node("n", memory="4MiB"), number)
             self.end_in_time(master, number)
 
+    def test_a_node_that_is_asked_to_end_is_gone_at_once(self):
+        self.start_master()
+        nodes = {name: self.start_node(name, "--host", name) for name in ("a", "b")}
+        keys = [f"k/{i}" for i in range(16)]
+        for key in keys:
+            self.put(key, key.encode())
+        self.end_in_time(nodes["a"], signal.SIGTERM)
+        self.assertEqual(self.node_states(), {"b": "shown"})
+        answers = self.run_command("exists", *keys).stdout.decode().splitlines()
+        left = [key for key, answer in zip(keys, answers) if answer.startswith("yes")]
+        self.assertTrue(0 < len(left) < len(keys), "both nodes had some")
+        for key in left:
+            self.assertEqual(self.get(key), key.encode())
+        for key in set(keys) - set(left):
+            self.put(key, b"again")
+            self.assertEqual(self.get(key), b"again")
+        self.start_node("a")  # under the same name
+        self.assertEqual(self.node_states(), {"a": "shown", "b": "shown"})
+
+    def test_a_master_that_is_stopped_holds_up_no_node(self):
+        master = self.start_master()
+        node = self.start_node("n", memory="4MiB")
+        master.send(signal.SIGSTOP)
+        self.end_in_time(node, signal.SIGTERM)
+        master.send(signal.SIGCONT)
+        self.end_in_time(master, signal.SIGTERM)
+
+    def test_a_signal_before_anything_stands_does_no_damage(self):
+        state = self.path("state")
+        for moment_ms in (0, 1, 2, 4, 8, 16, 32):
+            master = self.start("master", "--listen", "127.0.0.1:0", "--state-dir", state)
+            try:
+                master.process.wait(moment_ms / 1000)
+            except subprocess.TimeoutExpired:
+                pass
+            # Before the handlers stand, the signal's own action ends it.
+            self.assertIn(master.end(signal.SIGTERM, self.GRACE_S), (0, -signal.SIGTERM))
+        self.start_master("--state-dir", state)
+
     def test_a_dead_master_holds_up_no_node(self):
         master = self.start_master()
         node = self.start_node("n", memory="4MiB")
@@ -171,7 +223,7 @@ class Ends(PoolTest):
 
     def test_a_signal_ends_the_mapping_of_memory(self):
         up = self.start("up", "--listen", "127.0.0.1:0", "--memory", "2GiB")
-        wait_until(lambda: "node: master" in up.log_text(), "it has begun")
+        wait_until(lambda: "without --state-dir" in up.log_text(), "it has begun")
         self.end_in_time(up, signal.SIGTERM)
 
 

@@ -5,12 +5,14 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 import unittest
 
 from pool import LARDER, PoolTest, wait_until
 
-COMMANDS = ("up", "master", "node", "put", "get", "exists", "rm", "status", "replay")
+LARDER_SIM = os.path.join(os.path.dirname(LARDER), "larder-sim")
+COMMANDS = ("up", "master", "node", "put", "get", "exists", "rm", "ls", "stat", "status", "replay", "doctor", "config")
 
 
 def larder(*arguments, environment=None):
@@ -45,6 +47,15 @@ class Usage(unittest.TestCase):
             ("get", "k", "--json"),
             ("exists",),
             ("rm",),
+            ("rm", "k", "--all"),
+            ("rm", "--all", "--prefix", "a"),
+            ("rm", "--pattern", "a["),
+            ("rm", "--pattern", "a(", "--regex"),
+            ("ls", "[z-a]"),
+            ("ls", "--regex", "a**"),
+            ("ls", "--cursor", "1-2"),
+            ("ls", "--limit", "-1"),
+            ("stat",),
             ("status", "extra"),
             ("status", "--timeout", "soon"),
             ("status", "--timeout", "-1"),
@@ -83,12 +94,29 @@ class Usage(unittest.TestCase):
     def test_what_is_not_known_is_named_before_what_is_missing(self):
         for arguments, unknown in (
             (("frobnicate",), "frobnicate"),
-            (("--version",), "--version"),
+            (("--verison",), "--verison"),
             (("put", "--upsret"), "--upsret"),
         ):
             result = larder(*arguments)
             self.assertEqual(result.returncode, 2)
             self.assertIn(unknown, result.stderr)
+
+    def test_the_version_is_told_with_its_build(self):
+        for program in (LARDER, LARDER_SIM):
+            result = subprocess.run([program, "--version"], capture_output=True, text=True)
+            name = os.path.basename(program)
+            self.assertRegex(result.stdout, rf"^{name} \d+\.\d+\.\d+ \((commit \w+, )?\w+\)\n$")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    def test_help_that_cannot_be_written_is_an_error(self):
+        with open("/dev/full", "w") as full:
+            for program in (LARDER, LARDER_SIM):
+                for arguments in (("--help",), ("--version",), ("replay", "--help")):
+                    result = subprocess.run(
+                        [program, *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+                    )
+                    self.assertEqual(result.returncode, 1)
+                    self.assertIn("cannot write to stdout: No space left", result.stderr)
 
     def test_a_bad_environment_is_refused_like_a_bad_flag(self):
         result = larder("status", environment={"LARDER_MASTER": "http://x/"})
@@ -106,6 +134,93 @@ class Usage(unittest.TestCase):
                 self.assertIn("RPC_FAIL", result.stderr)
                 self.assertIn(endpoint, result.stderr)
                 self.assertLess(time.monotonic() - begin, 10)
+
+    def test_whoever_waits_for_a_master_is_told_soon_and_for_how_long(self):
+        with socket.socket() as unused, socket.create_server(("127.0.0.1", 0)) as silent:
+            unused.bind(("127.0.0.1", 0))
+            for place in (unused, silent):
+                endpoint = "127.0.0.1:%d" % place.getsockname()[1]
+                begin = time.monotonic()
+                process = subprocess.Popen(
+                    [LARDER, "status", "--master", endpoint, "--timeout", "20"],
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+                line = process.stderr.readline()
+                self.assertLess(time.monotonic() - begin, 3)  # half a second, where nothing else runs
+                process.kill()
+                process.communicate()
+                self.assertIn("still trying", line)
+                self.assertIn(endpoint, line)
+                self.assertRegex(line, "for (19|20) s")
+
+    def test_waiting_for_nodes_ends_with_the_timeout(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            endpoint = "127.0.0.1:%d" % unused.getsockname()[1]
+            begin = time.monotonic()
+            result = larder("status", "--nodes", "2", "--timeout", "1.5", "--master", endpoint)
+            took = time.monotonic() - begin
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("RPC_FAIL", result.stderr)
+        self.assertGreater(took, 1.4)
+        self.assertLess(took, 10)
+
+    def test_what_is_refused_is_quoted_so_that_a_terminal_can_show_it(self):
+        odd = "\x1b[2J\x1b]0;owned\x07" + "x" * 5000
+        with tempfile.NamedTemporaryFile("wb", suffix=".json") as file:
+            places = (
+                ("status", "--" + odd),
+                ("status", "--timeout", odd),
+                ("status", "--log-level", odd),
+                ("status", odd),
+                (odd,),
+                ("get", "k", "--tenant", odd),
+                ("config", "--config", file.name),
+            )
+            for content in (
+                {"pool": {"master": odd}},
+                {"pool": {odd: 1}},
+                {odd: {}},
+                {"master": {"high-watermark": odd}},
+            ):
+                file.seek(0)
+                file.truncate()
+                file.write(json.dumps(content).encode())
+                file.flush()
+                for arguments in places:
+                    self.check_quotes(larder(*arguments))
+            # JSON that breaks off in raw bytes, and a NUL with which its parser would be content.
+            for content in (b'{"pool": "\x1b[31m\xff', b'{"\x1b[31m": 1', b"{}\0\x1b[31m"):
+                file.seek(0)
+                file.truncate()
+                file.write(content)
+                file.flush()
+                self.check_quotes(larder("config", "--config", file.name))
+            for name in ("LARDER_MASTER", "LARDER_TIMEOUT", "LARDER_TENANT"):
+                self.check_quotes(larder("status", environment={name: odd}))
+
+    def test_a_scenario_that_is_refused_is_quoted_in_the_same_way(self):
+        odd = "\x1b[2J" + "x" * 100_000
+        with tempfile.NamedTemporaryFile("w", suffix=".scenario") as file:
+            for line in (odd, f"at {odd}", f"policy {odd}", f"node0 {odd}", f"links {odd}", f"timing {odd}"):
+                file.seek(0)
+                file.truncate()
+                file.write(line)
+                file.flush()
+                result = subprocess.run(
+                    [LARDER_SIM, "explore", "--scenario", file.name], capture_output=True, text=True
+                )
+                self.assertIn(file.name + ":1", result.stderr)
+                self.check_quotes(result, codes=(1, 2))
+
+    def check_quotes(self, result, codes=(2,)):
+        self.assertIn(result.returncode, codes, result.stderr)
+        shown = result.stderr
+        self.assertTrue(shown.strip())
+        self.assertLess(len(shown), 4500)
+        self.assertFalse(any(ord(c) < 32 and c != "\n" or ord(c) == 127 for c in shown), repr(shown))
 
     def test_what_is_no_master_is_an_error(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:

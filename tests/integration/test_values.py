@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import unittest
 
 from pool import PoolTest, wait_until
@@ -53,10 +54,15 @@ class Values(PoolTest):
         self.start_up()
         self.put("a", b"1")
         self.put("b", b"2")
-        exists = json.loads(self.do("exists", "a", "x", "b", "--json"))
+        result = self.run_command("exists", "a", "x", "b", "--json")
+        exists = json.loads(result.stdout)
         self.assertEqual([e["exists"] for e in exists], [True, False, True])
         self.assertEqual([e["key"] for e in exists], ["a", "x", "b"])
-        self.do("exists", "-q", "a", "b")
+        # The exit code is the answer.
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"1 of 3 keys are not there", result.stderr)
+        self.assertEqual(self.do("exists", "a", "b"), b"yes  a\nyes  b\n")
+        self.assertEqual(self.do("exists", "-q", "a", "b"), b"")
         self.assertIn("1 of 2", self.fail_to(1, "exists", "-q", "a", "x"))
 
         result = self.run_command("rm", "a", "x", "--json", "--force")
@@ -93,6 +99,11 @@ class Values(PoolTest):
         self.put("nul%00%25", b"2", "--escaped")
         self.assertEqual(self.do("get", "--escaped", "nul%00%25"), b"2")
         self.assertIn("OBJECT_NOT_FOUND", self.fail_to(1, "get", "nul"))
+
+    def test_putting_a_key_that_is_there_names_no_put(self):
+        self.start_up()
+        self.assertRegex(self.put("k", b"one")["put_id"], r"^\d+-\d+$")
+        self.assertIsNone(self.put("k", b"two")["put_id"])
 
     def test_bad_keys_and_values_are_wrong_usage_and_change_nothing(self):
         self.start_up()
@@ -146,13 +157,42 @@ class Files(PoolTest):
             self.assertEqual(file.read(), b"before")
         self.assertEqual(os.listdir(self.directory), ["out"])
 
+    @staticmethod
+    def has_open_below(pid, directory):
+        descriptors = f"/proc/{pid}/fd"
+        for name in os.listdir(descriptors):
+            try:
+                if os.readlink(f"{descriptors}/{name}").startswith(directory):
+                    return True
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return False
+
+    def test_a_get_that_is_interrupted_leaves_nothing_beside_the_file(self):
+        self.start_master("--hidden-after-silence", "25s")
+        node = self.start_node("n")
+        self.put("k", os.urandom(40 << 20))
+        node.send(signal.SIGSTOP)  # it serves no byte of it
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            target = self.path("out")
+            with open(target, "wb") as file:
+                file.write(b"before")
+            reader = self.popen("get", "k", target)
+            wait_until(lambda: self.has_open_below(reader.pid, self.directory), "it has begun")
+            reader.send_signal(number)
+            self.assertEqual(reader.wait(30), -number)
+            self.assertEqual(os.listdir(self.directory), ["out"])
+            with open(target, "rb") as file:
+                self.assertEqual(file.read(), b"before")
+        node.send(signal.SIGCONT)
+
     def test_a_full_disk_is_an_error(self):
         self.assertIn("No space", self.fail_to(1, "get", "k", "/dev/full"))
 
     def test_what_cannot_be_read_is_an_error(self):
         self.assertIn("No such file", self.fail_to(1, "put", "n", self.path("missing")))
         self.assertIn("directory", self.fail_to(1, "put", "n", self.directory))
-        self.assertEqual(self.do("exists", "n"), b"no   n\n")
+        self.assertEqual(self.run_command("exists", "n").stdout, b"no   n\n")
 
     def test_a_file_that_cannot_be_a_value_is_refused_before_it_is_read(self):
         self.start_up(memory="4MiB")

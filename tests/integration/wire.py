@@ -7,7 +7,8 @@ MAGIC = b"LARDER\r\n"
 MAJOR, MINOR = 1, 0
 CONTROL, DATA = 1, 2
 ACCEPTED, VERSION_REFUSED = 1, 2
-REQUEST = 1
+REQUEST, REPLY, REFUSAL = 1, 2, 3
+FILL = 10
 
 
 def address(endpoint):
@@ -42,6 +43,12 @@ def read_hello(connection):
 
 def frame(kind, body, ticket=1, length=None):
     return struct.pack("<IB3xQ", len(body) if length is None else length, kind, ticket) + body
+
+
+def read_frame(connection):
+    """(kind, ticket, body)"""
+    length, kind, ticket = struct.unpack("<IB3xQ", read_exactly(connection, 16))
+    return kind, ticket, read_exactly(connection, length)
 
 
 class Control:

@@ -12,6 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/lint"))
 
 import includes  # noqa: E402
+import statements  # noqa: E402
 import symbols  # noqa: E402
 import table  # noqa: E402
 import tidy  # noqa: E402
@@ -235,6 +236,42 @@ Error g();
         self.assertEqual(self.findings(clean), ([], 1))
         self.assertEqual(self.findings(clean), ([], 0))
         self.assertEqual(self.findings(clean + "\n"), ([], 1))
+
+
+class Statements(Lint):
+    def errors(self, page, **tests):
+        self.write("docs/statements.md", page)
+        for name, text in tests.items():
+            kind = "cpp" if "TEST" in text else "py"
+            self.write(f"tests/{'test_' if kind == 'py' else ''}{name}.{kind}", text)
+        return statements.check(self.root)
+
+    def test_each_has_a_test_in_either_language(self):
+        page = "| A1 | x |\n| B17 | x |\n| C3 | x |\n| C4 | x |\n"
+        self.assertEqual(
+            self.errors(
+                page,
+                a="TEST_F(Get, A1ALateRead) {}\nTEST(StatementC3, NoDelay) {}\n",
+                b="class StatementB17(Pool):\n    def test_c4_one_call(self):\n",
+            ),
+            [],
+        )
+
+    def test_a_test_may_show_several(self):
+        self.assertEqual(self.errors("| A1 | x |\n| B5 | x |\n", a="TEST_P(S, A1B5ARead) {}\n"), [])
+
+    def test_one_without_a_test_is_named(self):
+        self.assert_one(self.errors("| A1 | x |\n", a="TEST(Get, A10Sizes) {}\n| A10 |")[:1], "A1 ")
+
+    def test_a_test_of_one_that_is_not_there_is_named(self):
+        self.assert_one(self.errors("", a="TEST(Get, A10Sizes) {}\n"), "A10 is not there", "A10Sizes")
+
+    def test_one_that_is_shown_must_not_stand_among_the_others(self):
+        page = "## Not shown yet\n| A2 | x |\n"
+        self.assert_one(self.errors(page, a="TEST(Get, A2Stall) {}\n"), "A2", "Not shown yet")
+
+    def test_names_that_only_look_alike_are_none(self):
+        self.assertEqual(self.errors("", a="TEST(B9s, ABCDE) {}\nTEST(X, A4x) {}\n"), [])
 
 
 if __name__ == "__main__":

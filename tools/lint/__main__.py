@@ -1,5 +1,6 @@
 """./dev lint: what the compiler cannot check. Each check prints its findings; any finding fails."""
 
+import argparse
 import os
 import pathlib
 import re
@@ -9,6 +10,7 @@ import time
 
 import includes
 import sources
+import statements
 import symbols
 import table
 import tidy
@@ -33,6 +35,10 @@ def check_words() -> list[str]:
     for warning in warnings:
         print("  warning:", warning)
     return errors
+
+
+def check_statements() -> list[str]:
+    return statements.check(ROOT)
 
 
 def check_format() -> list[str]:
@@ -67,6 +73,7 @@ def check_tidy() -> list[str]:
 CHECKS = {
     "who includes whom": check_includes,
     "words": check_words,
+    "statements have tests": check_statements,
     "format (./dev fmt repairs it)": check_format,
     "headers compile alone": check_headers,
     "what core's archives use": check_symbols,
@@ -75,8 +82,16 @@ CHECKS = {
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="./dev lint", description=__doc__)
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=f"first words of: {'; '.join(CHECKS)}")
+    wanted = parser.parse_args().checks
+    for each in wanted:
+        if not any(name.startswith(each) for name in CHECKS):
+            parser.error(f"no check '{each}'; there are: {'; '.join(CHECKS)}")
     failed = []
     for name, check in CHECKS.items():
+        if wanted and not name.startswith(tuple(wanted)):
+            continue
         start = time.monotonic()
         errors = check()
         verdict = "FAILED" if errors else "ok"

@@ -10,6 +10,8 @@ from table import Table
 PACKAGES = {
     "boost/": "Boost::headers",
     "xxhash.h": "xxhash",
+    "xxh_x86dispatch.h": "xxhash",
+    "re2/": "re2",
     "nlohmann/": "nlohmann_json::nlohmann_json",
     "CLI/": "CLI11::CLI11",
     "fmt/": "fmt::fmt",
@@ -32,11 +34,13 @@ MORE = {
     "real/main.cpp": ("workloads",),
     "workloads/lockstep": ("core/",),
 }
+XXHASH = ("xxhash.h", "xxh_x86dispatch.h")
 
 # Containers and graphs: no I/O, no clock, the same result on every machine.
 CORE_BOOST = tuple(
     f"boost/{part}/" for part in ("container", "container_hash", "graph", "intrusive", "unordered")
 )
+CORE_PACKAGES = CORE_BOOST + ("re2/",)
 SYSTEM_HEADER = r"((sys|netinet|arpa|net|linux)/)?[a-z_0-9]+\.h"
 # Standard headers whose only use would be a clock, a thread, I/O or unseeded randomness.
 NOT_IN_CORE = {
@@ -104,11 +108,11 @@ def check_outside(path, owner, allowed, name):
     if part == "core":
         if standard and name in NOT_IN_CORE:
             yield f"<{name}>: core has no clock, thread, I/O or unseeded randomness"
-        elif not standard and name != "xxhash.h" and not name.startswith(CORE_BOOST):
-            yield f"<{name}>: core has only itself, std, xxHash, Boost's containers and graphs"
+        elif not standard and name not in XXHASH and not name.startswith(CORE_PACKAGES):
+            yield f"<{name}>: core has only itself, std, xxHash, RE2, Boost's containers and graphs"
     if part not in ("real", "tests") and name.startswith(("boost/asio", "boost/beast")):
         yield f"<{name}>: only real/ does network I/O"
-    system = re.fullmatch(SYSTEM_HEADER, name) is not None and name != "xxhash.h"
+    system = re.fullmatch(SYSTEM_HEADER, name) is not None and name not in XXHASH
     if part == "sim" and system and not path.startswith("sim/cli/"):
         yield f"<{name}>: system headers belong to real/ and the command lines"
     if path.endswith(".h") and name.startswith("google/protobuf") and not in_protocol(path):

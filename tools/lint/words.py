@@ -30,7 +30,7 @@ def check_line(path: str, line: str):
     if match := UNFINISHED.search(line):
         yield f"{match[0]}: finish it, or write it down outside the source"
     code = line.partition("//")[0]
-    if path.startswith("tests/") and not path.startswith("tests/integration/"):
+    if path.startswith("tests/") and not path.startswith(("tests/integration/", "tests/chaos/")):
         if match := SLEEP.search(code):
             yield f"{match[0]}): tests never sleep; move `now`"
     if path.startswith(("core/", "sim/", "workloads/")):

@@ -49,16 +49,25 @@ class Run {
   Client& client_;
   const LockstepConfig& config_;
   LockstepTotals totals_;
+  Duration first_arrival_{0};
+  std::uint64_t evicted_ = 0;            // since the master's start
+  std::uint64_t evicted_at_start_ = 0;   // of this run
+  std::uint64_t evicted_uncounted_ = 0;  // then and in the warm-up
   Digest decisions_;
   Bytes put_bytes_max_;
   std::vector<std::byte> memory_;
   std::vector<Page> pages_;
 };
 
-Task<Status> Run::begin() { co_return co_await quiesce(); }
+Task<Status> Run::begin() {
+  Status quiet = co_await quiesce();
+  evicted_at_start_ = evicted_uncounted_ = evicted_;
+  co_return quiet;
+}
 
 LockstepTotals Run::totals() const {
   LockstepTotals totals = totals_;
+  totals.evictions = evicted_ - evicted_uncounted_;
   totals.decision_digest = decisions_.value();
   return totals;
 }
@@ -81,11 +90,20 @@ void Run::lay_out(const Request& request) {
 }
 
 Task<Status> Run::serve(const Request& request) {
+  if (totals_.requests + totals_.warmup_requests == 0) first_arrival_ = request.arrival;
   lay_out(request);
   Result<std::vector<std::size_t>> missing = co_await read_pages(request);
   if (!missing) co_return std::unexpected(std::move(missing).error());
-  ++totals_.requests;
-  co_return co_await write_pages(*missing);
+  Status written = co_await write_pages(*missing);
+  const Duration trace_time = request.arrival - first_arrival_;
+  if (totals_.warmup_requests < config_.warmup_requests) {
+    totals_ = {.warmup_requests = totals_.warmup_requests + 1};
+    evicted_uncounted_ = evicted_;
+  } else {
+    ++totals_.requests;
+  }
+  totals_.trace_time = trace_time;
+  co_return written;
 }
 
 Task<Result<std::vector<std::size_t>>> Run::read_pages(const Request& request) {
@@ -153,8 +171,8 @@ Task<Status> Run::quiesce() {
   Result<QuiesceReport> report = co_await client_.quiesce(client_.control_deadline());
   if (!report) co_return std::unexpected(std::move(report).error());
   put_bytes_max_ = report->put_bytes_max;
-  totals_.evictions = report->evicted_objects;
-  decisions_.add(report->evicted_objects).add(report->eviction_digest);
+  evicted_ = report->evicted_objects;
+  decisions_.add(evicted_ - evicted_at_start_).add(report->eviction_digest);
   co_return Status{};
 }
 
@@ -174,7 +192,12 @@ Task<Result<LockstepTotals>> run_in_lockstep(Client& client, const Clock& clock,
     if (status && progress && !progress(run.totals())) break;
   }
   if (!status) co_return std::unexpected(std::move(status).error());
-  co_return run.totals();
+  const LockstepTotals totals = run.totals();
+  if (totals.warmup_requests > 0 && totals.requests == 0) {
+    co_return failed(ErrorCode::invalid_params,
+                     all_is_warmup(config.warmup_requests, totals.warmup_requests));
+  }
+  co_return totals;
 }
 
 }  // namespace larder::workloads

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/printable.h"
 #include "workloads/input_file.h"
 #include "workloads/json_problem.h"
 #include "workloads/output_file.h"
@@ -18,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t file_bytes_max = 16u << 20;
-constexpr double seconds_max = 1e10;
+constexpr double seconds_max = 9e9;  // what nanoseconds in 64 bits can count
 
 std::string hex(std::uint64_t digest) {
   std::array<char, 17> text{};
@@ -90,7 +91,7 @@ class Fields {
   }
   std::unexpected<Error> wrong(const char* name, const std::string& wanted) const {
     return failed(ErrorCode::bad_file, place_ + ": '" + name + "' is " +
-                                           excerpt(object_.find(name)->dump()) + ", must be " +
+                                           in_quotes(object_.find(name)->dump()) + ", must be " +
                                            wanted);
   }
 
@@ -134,6 +135,9 @@ Status parse_series(const Fields& fields, const std::string& file, LockstepRecor
 }
 
 Status parse_totals(const Fields& fields, LockstepTotals& totals) {
+  if (fields.has("warmup_requests")) {
+    LARDER_CHECK(fields.get("warmup_requests", totals.warmup_requests));
+  }
   LARDER_CHECK(fields.get("requests", totals.requests));
   LARDER_CHECK(fields.get("page_hits", totals.page_hits));
   LARDER_CHECK(fields.get("pages", totals.pages));
@@ -143,6 +147,12 @@ Status parse_totals(const Fields& fields, LockstepTotals& totals) {
   LARDER_CHECK(fields.get("evictions", totals.evictions));
   LARDER_CHECK(fields.get("bytes_read", totals.bytes_read));
   LARDER_CHECK(fields.get("bytes_written", totals.bytes_written));
+  if (fields.has("trace_s")) {
+    double trace_s = 0;
+    LARDER_CHECK(fields.get("trace_s", trace_s));
+    totals.trace_time =
+        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(trace_s));
+  }
   if (totals.page_hits > totals.pages) return fields.wrong("page_hits", "at most 'pages'");
   if (totals.tokens_hit > totals.tokens) return fields.wrong("tokens_hit", "at most 'tokens'");
   return fields.get_digest("decision_digest", totals.decision_digest);
@@ -182,6 +192,7 @@ bool LockstepPoint::agrees_with(const LockstepPoint& other) const {
 }
 
 void LockstepSeries::add(const LockstepTotals& totals, Duration elapsed) {
+  if (totals.requests == 0) return;
   last_ = {.request = totals.requests,
            .page_hits = totals.page_hits,
            .pages = totals.pages,
@@ -213,7 +224,8 @@ std::string to_json(const LockstepRecord& record) {
   if (record.memory) object["memory_bytes"] = record.memory->value;
   if (record.policy) object["policy"] = *record.policy;
   if (record.seed) object["seed"] = *record.seed;
-  object.update({{"requests", totals.requests},
+  object.update({{"warmup_requests", totals.warmup_requests},
+                 {"requests", totals.requests},
                  {"page_hits", totals.page_hits},
                  {"pages", totals.pages},
                  {"tokens_hit", totals.tokens_hit},
@@ -222,7 +234,8 @@ std::string to_json(const LockstepRecord& record) {
                  {"evictions", totals.evictions},
                  {"bytes_read", totals.bytes_read.value},
                  {"bytes_written", totals.bytes_written.value},
-                 {"decision_digest", hex(totals.decision_digest)}});
+                 {"decision_digest", hex(totals.decision_digest)},
+                 {"trace_s", in_seconds(totals.trace_time)}});
   if (record.state_hash) object["state_hash"] = hex(*record.state_hash);
   if (record.virtual_s) object["virtual_s"] = *record.virtual_s;
   object["wall_s"] = record.wall_s;

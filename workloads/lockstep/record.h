@@ -37,7 +37,7 @@ class LockstepSeries {
  public:
   static constexpr std::size_t points_max = 500;
 
-  // To be called after each request, in order.
+  // To be called after each request, in order. Those of the warm-up are left out.
   void add(const LockstepTotals& totals, Duration elapsed);
   std::vector<LockstepPoint> points() const;
 
@@ -70,10 +70,10 @@ struct LockstepRecord {
 };
 
 // One JSON object: {world, trace, page_bytes, verified, nodes, memory_bytes, policy, seed,
-// requests, page_hits, pages, tokens_hit, tokens, puts, evictions, bytes_read, bytes_written,
-// decision_digest, state_hash, virtual_s, wall_s, series: [{request, page_hits, pages, puts,
-// evictions, decision_digest, elapsed_s}]}. Absent: what is not known. Digests are 16 hexadecimal
-// digits.
+// warmup_requests, requests, page_hits, pages, tokens_hit, tokens, puts, evictions, bytes_read,
+// bytes_written, decision_digest, trace_s, state_hash, virtual_s, wall_s, series: [{request,
+// page_hits, pages, puts, evictions, decision_digest, elapsed_s}]}. Absent: what is not known.
+// Digests are 16 hexadecimal digits.
 std::string to_json(const LockstepRecord& record);
 
 // Writes DIRECTORY/WORLD.json, whole or not at all, and makes the directory if it is not there.

@@ -57,6 +57,9 @@ class Arbitrary {
     } else if constexpr (std::is_same_v<T, ReplicaLocations>) {
       value.resize(1 + below(below(4) == 0 ? replicas_max : 2));
       for (auto& location : value) fill(location);
+    } else if constexpr (std::is_same_v<T, StageCounts>) {
+      value.resize(below(stages_max + 1));
+      for (auto& stage : value) fill(stage);
     } else if constexpr (is_a<T, std::optional>) {
       if (below(3) != 0) fill(value.emplace());
     } else if constexpr (is_a<T, std::vector>) {

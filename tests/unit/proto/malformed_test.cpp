@@ -87,6 +87,57 @@ TEST(Malformed, DurationsThatCouldOverflowAClockAreRefused) {
   expect_refused(request, ErrorCode::invalid_params, "fill_queue");
 }
 
+TEST(Malformed, StagesThatDoNotAddUpOrAreTooManyAreRefused) {
+  wire::Request request;
+  wire::Stages& stages = *request.mutable_keep_alive()->mutable_stages();
+  stages.add_lengths(2);
+  stages.add_buckets(1);
+  stages.add_counts(1);
+  expect_refused(request, ErrorCode::invalid_params, "'buckets' has 1 entries, not 2");
+  stages.add_buckets(2);
+  expect_refused(request, ErrorCode::invalid_params, "'counts' has 1 entries, not 2");
+  stages.add_counts(1);
+  EXPECT_TRUE(decode_request(bytes_of(text_of(request))));
+  for (int i = 0; i < 3; ++i) stages.add_lengths(0);
+  expect_refused(request, ErrorCode::invalid_params, "4 lists of stages; there are 3");
+  stages.Clear();
+  stages.add_lengths(5000);
+  for (int i = 0; i < 5000; ++i) stages.add_buckets(1), stages.add_counts(1);
+  expect_refused(request, ErrorCode::invalid_params, "5000 buckets");
+}
+
+TEST(Malformed, AListingThatAsksTooMuchIsRefused) {
+  wire::Request request;
+  request.mutable_list_objects()->set_prefix(std::string(key_bytes_max + 1, 'k'));
+  expect_refused(request, ErrorCode::invalid_key, "'prefix' has 1025 bytes");
+  request.mutable_list_objects()->set_prefix("");
+  request.mutable_list_objects()->set_pattern(std::string(pattern_bytes_max + 1, 'a'));
+  expect_refused(request, ErrorCode::invalid_key, "'pattern' has 4097 bytes");
+}
+
+TEST(Malformed, DetailsWhoseCountsDoNotAddUpAreRefused) {
+  const auto refused = [](const wire::Reply& reply, std::string_view says) {
+    const auto decoded = decode_reply(bytes_of(text_of(reply)));
+    ASSERT_FALSE(decoded);
+    EXPECT_NE(decoded.error().message().find(says), std::string::npos) << decoded.error().message();
+  };
+  wire::Reply reply;
+  reply.mutable_outcomes()->set_count(1);
+  wire::ObjectDetails& details = *reply.mutable_object_details();
+  refused(reply, "'version_counts' has 0 entries, not 1");
+  details.add_version_counts(1);
+  refused(reply, "'replica_counts' has 0 entries, not 1");
+  details.mutable_versions()->add_replica_counts(0);
+  refused(reply, "'put_ids' has 0 entries, not 2");
+  details.mutable_versions()->add_put_ids(1);
+  details.mutable_versions()->add_put_ids(2);
+  EXPECT_TRUE(decode_reply(bytes_of(text_of(reply))));
+  details.mutable_versions()->set_replica_counts(0, 2);
+  refused(reply, "'segments' has 0 entries, not 4");
+  details.set_version_counts(0, 0xffffffff);
+  refused(reply, "items, more than 65536");
+}
+
 TEST(Malformed, UnknownKindsAreRefused) {
   wire::Request request;
   expect_refused(request, ErrorCode::invalid_params, "not known");

@@ -99,7 +99,7 @@ void PrintTo(const Case& bad, std::ostream* out) { *out << bad.text; }
 
 class BadAgenticFile : public testing::TestWithParam<Case> {};
 
-TEST_P(BadAgenticFile, IsAnErrorWithItsPlaceAndWhatIsWrong) {
+TEST_P(BadAgenticFile, E4IsAnErrorWithItsPlaceAndWhatIsWrong) {
   const TemporaryDirectory directory;
   const auto path = directory.file("s.json", GetParam().text);
   EXPECT_EQ(message_of({path}, {.format = TraceFormat::agentic}),
@@ -159,7 +159,7 @@ TEST(Agentic, FilesOfDifferentBlockSizesAreNotOneTrace) {
             "BAD_FILE (-2006): " + b.string() + ": block_size is 32, but 64 in the files before");
 }
 
-TEST(Agentic, DeepNestingIsAnErrorAndNotACrash) {
+TEST(Agentic, E10DeepNestingIsAnErrorAndNotACrash) {
   const TemporaryDirectory directory;
   std::string text;
   for (int i = 0; i < 20'000; ++i) text += R"({"t": 1, "duration_ms": 0, "requests": [)";

@@ -112,7 +112,7 @@ void PrintTo(const Case& bad, std::ostream* out) { *out << bad.line; }
 
 class BadMooncakeLine : public testing::TestWithParam<Case> {};
 
-TEST_P(BadMooncakeLine, IsAnErrorWithItsNumberAndWhatIsWrong) {
+TEST_P(BadMooncakeLine, E4IsAnErrorWithItsNumberAndWhatIsWrong) {
   const TemporaryDirectory directory;
   for (const char* end : {"\n", ""}) {
     if (GetParam().line.empty() && *end == '\0') continue;  // no line at all
@@ -125,14 +125,14 @@ TEST_P(BadMooncakeLine, IsAnErrorWithItsNumberAndWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(All, BadMooncakeLine, testing::ValuesIn(cases),
                          [](const auto& param) { return param.param.name; });
 
-TEST(Mooncake, AnEmptyFileIsAnError) {
+TEST(Mooncake, E10AnEmptyFileIsAnError) {
   const TemporaryDirectory directory;
   const auto path = directory.file("trace.jsonl", "");
   EXPECT_EQ(message_of({path}),
             "BAD_FILE (-2006): " + path.string() + ": line 1: the file is empty");
 }
 
-TEST(Mooncake, IdsAreFull64Bits) {
+TEST(Mooncake, E1IdsAreFull64Bits) {
   const TemporaryDirectory directory;
   const auto all = read_all(
       {directory.file("t.jsonl", with_ids("[18446744073709551615, 9223372036854775808]"))});
@@ -166,14 +166,14 @@ TEST(Mooncake, TheBlockSizeIsAnOption) {
             "INVALID_PARAMS (-600): a block of 0 tokens cannot be");
 }
 
-TEST(Mooncake, ALineWithoutEndIsRefusedAndNotSwallowed) {
+TEST(Mooncake, E10ALineWithoutEndIsRefusedAndNotSwallowed) {
   const TemporaryDirectory directory;
   const auto path = directory.file("t.jsonl", good + std::string(mooncake_line_bytes_max + 1, ' '));
   EXPECT_EQ(message_of({path}),
             "BAD_FILE (-2006): " + path.string() + ": line 2: longer than 16384 KiB");
 }
 
-TEST(Mooncake, DeepNestingIsAnErrorAndNotACrash) {
+TEST(Mooncake, E10DeepNestingIsAnErrorAndNotACrash) {
   const TemporaryDirectory directory;
   const auto path = directory.file("t.jsonl", "{\"x\": " + std::string(4'000'000, '['));
   EXPECT_NE(message_of({path}).find("line 1: column"), std::string::npos);
@@ -193,7 +193,7 @@ TEST(Mooncake, LinesLongerThanTheReadBufferAreWhole) {
   EXPECT_EQ((*all)[2].blocks, (*all)[1].blocks);
 }
 
-TEST(Mooncake, MemoryDoesNotGrowWithTheNumberOfRows) {
+TEST(Mooncake, E13MemoryDoesNotGrowWithTheNumberOfRows) {
   // Under a sanitizer, whose heap this does not see, nothing is shown.
   const auto heap_bytes = [] {
     const struct mallinfo2 heap = ::mallinfo2();

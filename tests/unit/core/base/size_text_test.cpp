@@ -1,6 +1,9 @@
 #include "core/base/size_text.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/base/printable.h"
 
 namespace larder {
 namespace {
@@ -63,7 +66,7 @@ TEST(SizeText, RefusesEverythingElseAndNamesIt) {
     const Result<Bytes> size = parse_size(text);
     ASSERT_FALSE(size) << text << " was taken as " << size->value;
     EXPECT_EQ(size.error().code(), ErrorCode::invalid_params);
-    EXPECT_NE(size.error().message().find("'" + std::string(text) + "'"), std::string::npos)
+    EXPECT_NE(size.error().message().find(in_quotes(text)), std::string::npos)
         << size.error().message();
   }
 }
@@ -74,6 +77,20 @@ TEST(SizeText, IsReadAgainAsWritten) {
   EXPECT_EQ(size_text(1_KiB), "1.00 KiB");
   EXPECT_EQ(size_text(1536_MiB), "1.50 GiB");
   EXPECT_EQ(size_text(Bytes{~std::uint64_t{0}}), "16384.00 PiB");
+}
+
+RC_GTEST_PROP(SizeText, ReadsBackWhatItWritesExactly, (std::uint64_t number)) {
+  const Bytes size{number << *rc::gen::inRange(0, 41)};
+  RC_ASSERT(parse_size(exact_size_text(size)).value() == size);
+}
+
+TEST(SizeText, SaysWhatIsWrong) {
+  const std::pair<const char*, const char*> reasons[] = {
+      {"-1", "no sign"},          {"'4gb'", "quotes are part of it"}, {"4.5GiB", "fractions"},
+      {"1e3", "'e3' is not one"}, {"99999999999GiB", "64 bits"},      {"", "empty"}};
+  for (const auto& [text, reason] : reasons) {
+    EXPECT_NE(parse_size(text).error().message().find(reason), std::string::npos) << text;
+  }
 }
 
 }  // namespace

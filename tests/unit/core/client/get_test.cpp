@@ -38,7 +38,7 @@ TEST_F(Get, ReadsIntoTheCallersSlicesAndTouchesNoByteMore) {
   EXPECT_EQ(first + second, "abcde---");
 }
 
-TEST_F(Get, OfManyKeysIsOneQuestionAndOneTransferForEachNode) {
+TEST_F(Get, C4OfManyKeysIsOneQuestionAndOneTransferForEachNode) {
   for (char c = 'a'; c <= 'z'; ++c) {
     master.places = {static_cast<std::uint64_t>(c % 2 + 1)};
     ASSERT_TRUE(put({.key = std::string_view(&c, 1)}, std::string(1, c)));
@@ -56,6 +56,43 @@ TEST_F(Get, OfManyKeysIsOneQuestionAndOneTransferForEachNode) {
   EXPECT_EQ(read, keys);
   EXPECT_EQ(transfers() - before, 2u);
   EXPECT_EQ(master.count("GetReplicaList"), 1u);
+}
+
+TEST_F(Get, C10LookupQueueAndTransferAreTimedApartAndSentWithARenewal) {
+  store("k", "value");
+  const auto counts = [&] {
+    std::array<std::uint64_t, stages_max> all{};
+    for (std::size_t i = 0; i < stages_max; ++i) all[i] = client->stages().all()[i].count();
+    return all;
+  };
+  const auto before = counts();
+  std::string read(5, '-');
+  const std::array slices{bytes_of(read)};
+  const GetItem item{.key = "k", .into = slices};
+  ASSERT_TRUE(run(client->get({&item, 1}, world.now() + within)).at(0));
+  for (std::size_t i = 0; i < stages_max; ++i) EXPECT_EQ(counts()[i], before[i] + 1) << i;
+  ASSERT_TRUE(run(client->keep_alive(world.now() + within)));
+  ASSERT_TRUE(run(client->keep_alive(world.now() + within)));
+  const auto renewals = master.requests("KeepAlive");
+  ASSERT_EQ(renewals.size(), 2u);
+  StageTimes sent;
+  sent.merge(std::get<KeepAlive>(renewals[0]->body).stages);
+  for (std::size_t i = 0; i < stages_max; ++i) EXPECT_EQ(sent.all()[i].count(), counts()[i]) << i;
+  EXPECT_TRUE(std::get<KeepAlive>(renewals[1]->body).stages.empty());
+}
+
+TEST_F(Get, AfterALookupTellsTheMasterThatItIsCountedAlready) {
+  store("k", "value");
+  const std::string_view key = "k";
+  ASSERT_TRUE(run(client->lookup({&key, 1}, world.now() + within)).at(0));
+  std::string read(5, '-');
+  const std::array slices{bytes_of(read)};
+  const GetItem item{.key = "k", .into = slices};
+  ASSERT_TRUE(run(client->get({&item, 1}, world.now() + within, {.looked_up = true})).at(0));
+  const auto asked = master.requests("GetReplicaList");
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_FALSE(std::get<GetReplicaList>(asked[0]->body).again);
+  EXPECT_TRUE(std::get<GetReplicaList>(asked[1]->body).again);
 }
 
 TEST_F(Get, IsSplitAtWhatTheTransportCarries) {
@@ -106,7 +143,7 @@ TEST_F(Get, OfARangeReadsExactlyItAndSaysThatNoChecksumCoversIt) {
   }
 }
 
-TEST_F(Get, RefusesBadItemsBeforeAnyInputOrOutput) {
+TEST_F(Get, A10RefusesBadItemsBeforeAnyInputOrOutput) {
   const std::string long_key(key_bytes_max + 1, 'k');
   const Slice slice = bytes_of(into);
   const std::array items{GetItem{.key = "", .into = {&slice, 1}},
@@ -142,7 +179,7 @@ TEST_F(Get, GivesItsLeaseBackWithTheNextCallAndNeverAgain) {
   EXPECT_TRUE(calls.at(1)->header.lease_returns.empty());
 }
 
-TEST_F(Get, ThatEndsAfterItsLeaseIsLeaseExpiredAndNeverOk) {
+TEST_F(Get, A1ThatEndsAfterItsLeaseIsLeaseExpiredAndNeverOk) {
   store("k", "abcde");
   master.lease = milliseconds(500);
   nodes.node(1).delay = seconds(1);
@@ -173,7 +210,7 @@ TEST_F(Get, WithoutTheLeaseGuardTakesALateRead) {
   EXPECT_TRUE(get("k", into));
 }
 
-TEST_F(Get, AfterALateReadTakesOnlyWhatTheNewListNames) {
+TEST_F(Get, A1AfterALateReadTakesOnlyWhatTheNewListNames) {
   store("k", "abcde");
   master.lease = milliseconds(500);
   nodes.node(1).delay = seconds(1);
@@ -195,7 +232,7 @@ TEST_F(Get, AfterALateReadTakesOnlyWhatTheNewListNames) {
   EXPECT_EQ(outcome->put_id.counter, 2u);
 }
 
-TEST_F(Get, OneFlippedByteIsChecksumMismatchAndIsReportedWithTheNextCall) {
+TEST_F(Get, A15OneFlippedByteIsChecksumMismatchAndIsReportedWithTheNextCall) {
   store("k", "abcde");
   const ReplicaLocation place = master.objects.at("k").replicas.at(0);
   nodes.stored(place).bytes[2] ^= 1;
@@ -232,7 +269,7 @@ TEST_F(Get, OneFlippedByteIsReadFromAnotherReplicaIfThereIsOne) {
   EXPECT_EQ(client->counters().read_failures, 1u);
 }
 
-TEST_F(Get, MakesNoPassOverTheDataWhereAnyoneHasChecksumsOff) {
+TEST_F(Get, A15MakesNoPassOverTheDataWhereAnyoneHasChecksumsOff) {
   store("with", "abcde");
   EXPECT_EQ(client->counters().checksum_passes, 1u);
   renew({.checksum = false});
@@ -279,7 +316,7 @@ TEST_F(Get, WithoutTheFooterGuardReadsWhateverIsThere) {
   EXPECT_TRUE(get("k", into));
 }
 
-TEST_F(Get, FailsOverToAnotherReplicaAndLeavesTheDeadEndpointAloneForASecond) {
+TEST_F(Get, B14FailsOverToAnotherReplicaAndLeavesTheDeadEndpointAloneForASecond) {
   store("k", "abcde", 2);
   const auto first = first_choice("k");
   nodes.node(first).dead = true;
@@ -291,7 +328,7 @@ TEST_F(Get, FailsOverToAnotherReplicaAndLeavesTheDeadEndpointAloneForASecond) {
   EXPECT_EQ(master.count("GetReplicaList"), 1u + 1u + 5u);  // the failover asked nobody
 }
 
-TEST_F(Get, FailsOverOnlyAfterTheFirstTransferHasPhysicallyEnded) {
+TEST_F(Get, A6FailsOverOnlyAfterTheFirstTransferHasPhysicallyEnded) {
   store("k", "abcde", 2);
   nodes.node(first_choice("k")).dead = true;
   const Slice slice = bytes_of(into);

@@ -28,7 +28,7 @@ TEST_F(Put, MakesOnePassForTheChecksumHoweverManyReplicas) {
   EXPECT_EQ(client->counters().checksum_passes, 1u);
 }
 
-TEST_F(Put, MakesNoPassWithChecksumsOff) {
+TEST_F(Put, A15MakesNoPassWithChecksumsOff) {
   renew({.checksum = false});
   ASSERT_TRUE(put("k", "value"));
   EXPECT_EQ(client->counters().checksum_passes, 0u);
@@ -54,7 +54,7 @@ TEST_F(Put, CarriesTheRecordToTheNodeAndTheOptionsToTheMaster) {
   EXPECT_TRUE(start.items.at(0).hard_pin);
 }
 
-TEST_F(Put, OfAKeyThatExistsIsToldFromAFreshOneAndMovesNothing) {
+TEST_F(Put, A11OfAKeyThatExistsIsToldFromAFreshOneAndMovesNothing) {
   ASSERT_TRUE(put("k", "old"));
   const auto outcome = put("k", "new");
   ASSERT_TRUE(outcome);
@@ -70,7 +70,7 @@ TEST_F(Put, OfAKeyInFlightIsAnErrorSinceNothingIsStored) {
   EXPECT_EQ(master.count("PutStart"), 1u);
 }
 
-TEST_F(Put, OneResultForEachItemWhateverBecomesOfTheOthers) {
+TEST_F(Put, D15OneResultForEachItemWhateverBecomesOfTheOthers) {
   ASSERT_TRUE(put("there", "value"));
   const ConstSlice value = bytes_of("value");
   const std::array items{PutItem{.key = "", .value = {&value, 1}},
@@ -110,7 +110,7 @@ TEST_F(Put, RefusesBadItemsBeforeAnyInputOrOutput) {
   EXPECT_EQ(client->counters().transfers, 0u);
 }
 
-TEST_F(Put, ChecksSizesAgainstTheMastersLimitOnceItIsKnown) {
+TEST_F(Put, A10ChecksSizesAgainstTheMastersLimitOnceItIsKnown) {
   ASSERT_TRUE(put("a", "1"));
   const ConstSlice big(reinterpret_cast<const std::byte*>(this), (1_GiB).value + 1);
   const PutItem item{.key = "k", .value = {&big, 1}};
@@ -234,7 +234,7 @@ TEST_F(Put, ItsOwnPutInFlightForEverEndsInTimeWithTheFirstCause) {
   EXPECT_LE(world.now(), before + within);
 }
 
-TEST_F(Put, ADeadEndpointIsNotTriedAgainWithinASecond) {
+TEST_F(Put, B14ADeadEndpointIsNotTriedAgainWithinASecond) {
   master.places = {1};
   nodes.node(1).dead = true;
   within = milliseconds(200);
@@ -248,7 +248,7 @@ TEST_F(Put, ADeadEndpointIsNotTriedAgainWithinASecond) {
   EXPECT_TRUE(put("k3", "value"));
 }
 
-TEST_F(Put, OfWhichTheEndIsRefusedIsNotReportedAsStored) {
+TEST_F(Put, D15OfWhichTheEndIsRefusedIsNotReportedAsStored) {
   master.refuse("PutEnd", ErrorCode::invalid_write);
   EXPECT_EQ(code_of(put("k", "value")), ErrorCode::invalid_write);
   EXPECT_EQ(master.count("PutStart"), 1u);

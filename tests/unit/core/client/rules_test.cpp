@@ -117,7 +117,7 @@ TEST(TransferDeadline, IsFiftyMegabytesASecondAndAStallInsideHalfToThreeQuarters
   EXPECT_GT(transfer_deadline({.now = start, .deadline = time_never}), start);
 }
 
-TEST(EndpointHealth, LetsOneTryADeadEndpointOncePerRetryTime) {
+TEST(EndpointHealth, B14LetsOneTryADeadEndpointOncePerRetryTime) {
   EndpointHealth health(seconds(1));
   EXPECT_TRUE(health.may_try("a", start));
   health.failed("a", start);

@@ -160,7 +160,7 @@ TEST_F(Session, KeepAliveIsDueAnIntervalAfterTheLastCall) {
   EXPECT_GE(client->next_keep_alive(), due + milliseconds(300));
 }
 
-TEST_F(Session, CloseEndsItIsHarmlessTwiceAndALaterCallOpensItAgain) {
+TEST_F(Session, B17CloseEndsItIsHarmlessTwiceAndALaterCallOpensItAgain) {
   ASSERT_TRUE(put("a", "1"));
   EXPECT_TRUE(run(client->close(world.now() + within)));
   EXPECT_TRUE(run(client->close(world.now() + within)));
@@ -168,6 +168,26 @@ TEST_F(Session, CloseEndsItIsHarmlessTwiceAndALaterCallOpensItAgain) {
   EXPECT_EQ(client->next_keep_alive(), time_never);
   ASSERT_TRUE(put("b", "1"));
   EXPECT_EQ(master.count("OpenSession"), 2u);
+}
+
+TEST_F(Session, B17CloseTellsAMasterThatWasSilentAndDoesNotWaitForIt) {
+  ASSERT_TRUE(put("a", "1"));
+  const auto silence = [](const Request&) { return std::optional<Result<Reply>>(); };
+  master.say("GetStatus", silence);
+  EXPECT_EQ(code_of(run(client->status(world.now() + within))), ErrorCode::rpc_timeout);
+  master.say("CloseSession", silence);
+  const Time asked = world.now();
+  run(client->close(asked + within));
+  EXPECT_EQ(world.now(), asked);
+  EXPECT_EQ(master.count("CloseSession"), 1u);
+}
+
+TEST_F(Session, CloseWaitsForTheAnswerOfAMasterThatAnswers) {
+  ASSERT_TRUE(put("a", "1"));
+  master.say("CloseSession", [](const Request&) { return std::optional<Result<Reply>>(); });
+  const Time asked = world.now();
+  EXPECT_EQ(code_of(run(client->close(asked + within))), ErrorCode::rpc_timeout);
+  EXPECT_EQ(world.now(), asked + within);
 }
 
 TEST_F(Session, AnAnswerOfTheWrongShapeIsAnErrorAndNotACrash) {
@@ -215,7 +235,7 @@ TEST_F(Session, SegmentsAreDescribedOnceForAllKeysAndCalls) {
   EXPECT_EQ(nodes.node(1).transfers + nodes.node(2).transfers, 3u);
 }
 
-TEST_F(Session, ExistsSaysHowLongAGetWillWorkCountedFromBeforeTheQuestion) {
+TEST_F(Session, A9ExistsSaysHowLongAGetWillWorkCountedFromBeforeTheQuestion) {
   ASSERT_TRUE(put("a", "1"));
   const std::array<std::string_view, 2> keys{"a", "nobody"};
   const auto found = run(client->exists(keys, world.now() + within));
@@ -239,7 +259,7 @@ TEST_F(Session, LookupSaysTheSizeAndGivesItsLeaseBack) {
   EXPECT_EQ(returned[0].put_id, found.at(0)->put_id);
 }
 
-TEST_F(Session, BadKeysAreRefusedAloneAndBeforeAnyCall) {
+TEST_F(Session, D13BadKeysAreRefusedAloneAndBeforeAnyCall) {
   const std::string longest(key_bytes_max, 'k');
   const std::string too_long(key_bytes_max + 1, 'k');
   const std::array<std::string_view, 2> bad{"", too_long};

@@ -174,6 +174,19 @@ TEST_F(EvictionTest, B3PollingExistsCannotHoldUpEvictionForMoreThanTwoShortLease
   EXPECT_GT(skips("exists_lease"), 0u);
 }
 
+TEST_F(EvictionTest, B3ARoundThatFreesTooLittleSaysWhatItPassedOverByReason) {
+  h.kept_alive = {alice, bob};
+  fill(90);
+  for (int k = 0; k < 30; ++k) h.get(bob, key(k));  // leased
+  const Ticket waits = h.start(alice, "big", 900_KiB);
+  h.pass(2s);
+  ASSERT_TRUE(h.answered(waits));
+  EXPECT_EQ(h.error(waits), ErrorCode::no_available_handle);
+  const std::string message = h.answer(waits).error().message();
+  EXPECT_NE(message.find("; eviction passed over 30 leased"), std::string::npos) << message;
+  EXPECT_GE(skips("leased"), 30u);
+}
+
 TEST_F(EvictionTest, WhatIsOnAHiddenNodeIsNotEvictedForTheOthers) {
   fill(90);
   h.join({.name = "n1"});

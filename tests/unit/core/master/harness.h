@@ -53,10 +53,18 @@ class MasterHarness final : public AnswerSink {
   Ticket send(Request request) {
     const Ticket ticket = ++tickets_;
     counts_[ticket] = answer_count(request.body);
-    master_->apply(now, ticket, request, effects_);
+    send_piece(ticket, request, {});
+    return ticket;
+  }
+  // A call that is handed over in pieces: its ticket, then the pieces.
+  Ticket begin(const Request& request) {
+    counts_[++tickets_] = answer_count(request.body);
+    return tickets_;
+  }
+  void send_piece(Ticket ticket, const Request& request, Piece piece) {
+    master_->apply(now, ticket, request, effects_, piece);
     collect();
     check();
-    return ticket;
   }
   Ticket call(SessionId session, RequestBody body) {
     Request request{.header = {.session = session}, .body = std::move(body)};
@@ -91,6 +99,12 @@ class MasterHarness final : public AnswerSink {
     const Answer& given = answer(ticket, index);
     EXPECT_TRUE(given.has_value()) << given.error().message();
     return given ? std::get<T>(*given) : T{};
+  }
+
+  // For very many calls.
+  void forget_answers() {
+    answers_.clear();
+    counts_.clear();
   }
 
   // ---- time --------------------------------------------------------------------------------
@@ -252,6 +266,7 @@ class MasterHarness final : public AnswerSink {
   std::vector<SessionId> kept_alive;
   std::vector<StateRecord> records;
   std::vector<ObjectEvent> events;
+  std::vector<NodeEvent> node_events;
   bool checks = true;  // all invariants after each call
 
  private:
@@ -266,6 +281,7 @@ class MasterHarness final : public AnswerSink {
   void collect() {
     records.insert(records.end(), effects_.records.begin(), effects_.records.end());
     events.insert(events.end(), effects_.events.begin(), effects_.events.end());
+    node_events.insert(node_events.end(), effects_.node_events.begin(), effects_.node_events.end());
     const std::vector<Command> commands = std::move(effects_.commands);
     effects_.clear();
     std::vector<std::string> confirming;

@@ -1,3 +1,4 @@
+#include "core/base/random.h"
 #include "tests/unit/core/master/harness.h"
 
 namespace larder::testing {
@@ -89,6 +90,56 @@ TEST_F(LookupTest, B9AbandonedReadsLeaveNothingBehind) {
   const ReplicaList list = h.value<ReplicaList>(h.get(bob, "k"));
   h.give_back(bob, list);
   EXPECT_TRUE(h.answer(h.remove(alice, "k")).has_value());
+}
+
+// Whatever readers do with their leases: give them back, once, twice, late or never.
+TEST_F(LookupTest, B9AMillionRandomReadsLeaveNoLeaseOver) {
+  constexpr std::uint64_t keys = 500;
+  constexpr int rounds = 1000;
+  constexpr int reads_of_a_round = 1000;
+  std::vector<std::string> names;
+  for (std::uint64_t i = 0; i < keys; ++i) names.push_back("key" + std::to_string(i));
+  for (const std::string& name : names) h.put(alice, name, 64_B);
+  h.checks = false;  // a full walk for each of them
+  Random choices(7);
+  std::vector<LeaseReturn> late;
+  for (int round = 0; round < rounds; ++round) {
+    GetReplicaList wanted;
+    for (int i = 0; i < reads_of_a_round; ++i) {
+      wanted.items.push_back({names[choices.below(keys)]});
+    }
+    const Ticket reads = h.call(bob, std::move(wanted));
+    KeepAlive none;
+    Request returns{.header = {.session = bob}, .body = none};
+    returns.header.lease_returns = std::move(late);
+    late.clear();
+    for (std::uint32_t i = 0; i < reads_of_a_round; ++i) {
+      const ReplicaList list = h.value<ReplicaList>(reads, i);
+      const LeaseReturn back{list.lease.slot, list.lease.round, list.put_id};
+      switch (choices.below(4)) {
+        case 0:
+          break;  // abandoned
+        case 1:
+          returns.header.lease_returns.push_back(back);
+          break;
+        case 2:
+          returns.header.lease_returns.insert(returns.header.lease_returns.end(), 2, back);
+          break;
+        default:
+          late.push_back(back);
+      }
+    }
+    h.send(std::move(returns));
+    h.forget_answers();
+    if (round % 100 == 99) h.pass(3s);  // some leases run out
+  }
+  h.checks = true;
+  h.pass(MasterConfig().timing.lease);
+  for (const std::string& name : names) {
+    EXPECT_TRUE(h.answer(h.remove(alice, name)).has_value()) << name << " is still leased";
+  }
+  EXPECT_EQ(h.status().used, 0_B);
+  EXPECT_EQ(h.status().quarantined, 0_B);
 }
 
 TEST_F(LookupTest, ALeaseOutlivesTheSessionOfItsReader) {

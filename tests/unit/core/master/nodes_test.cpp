@@ -31,7 +31,7 @@ TEST_F(NodesTest, ANodeIsShownWhenItsReportIsComplete) {
   EXPECT_EQ(node("n1").taken_reports, 1);
 }
 
-TEST_F(NodesTest, ASilentNodeIsHiddenAfterFiveSeconds) {
+TEST_F(NodesTest, B14ASilentNodeIsHiddenAfterFiveSeconds) {
   h.put(alice, "k");
   node().beating = false;
   h.pass(5s - 1ns);
@@ -42,7 +42,7 @@ TEST_F(NodesTest, ASilentNodeIsHiddenAfterFiveSeconds) {
   EXPECT_EQ(h.node_state("n0"), "hidden");
 }
 
-TEST_F(NodesTest, ADisconnectedNodeIsHiddenAfterOneSecondUnlessItIsHeard) {
+TEST_F(NodesTest, B14ADisconnectedNodeIsHiddenAfterOneSecondUnlessItIsHeard) {
   h.put(alice, "k");
   h.disconnect("n0");
   h.pass(1s - 1ns);
@@ -53,6 +53,29 @@ TEST_F(NodesTest, ADisconnectedNodeIsHiddenAfterOneSecondUnlessItIsHeard) {
   h.disconnect("n0");
   h.pass(1s);
   EXPECT_FALSE(h.readable(bob, "k"));
+}
+
+TEST_F(NodesTest, B17ANodeThatEndsIsGoneAtOnceAndNobodyWaitsForIt) {
+  h.put(alice, "k");
+  h.put(alice, "j");
+  node().confirms = false;
+  const Ticket removal = h.remove(alice, "j");
+  EXPECT_FALSE(h.answered(removal));
+  const IncarnationId ended = node().incarnation;
+  const auto unregister = [&] {
+    return h.send({.body = UnregisterNode{.incarnation = ended, .registration = 1}});
+  };
+  EXPECT_TRUE(h.answer(unregister()).has_value());
+  EXPECT_FALSE(h.readable(bob, "k"));
+  EXPECT_TRUE(h.answer(removal).has_value()) << "there is nothing left to retire";
+  EXPECT_EQ(std::get<NodeLost>(h.records.back()).incarnation, ended);
+  EXPECT_EQ(h.error(unregister()), ErrorCode::node_lost);
+  node().beating = false;
+  h.tick();
+  EXPECT_EQ(h.node_state("n0"), "none");
+  h.join({.incarnation = {9, 9}});
+  h.put(alice, "k");
+  EXPECT_TRUE(h.readable(bob, "k"));
 }
 
 TEST_F(NodesTest, TheEndOfAnOlderConnectionHidesNobody) {

@@ -75,7 +75,7 @@ TEST_F(PutTest, ALateCopyOfARemovalDoesNotRemoveTheNextObject) {
   EXPECT_EQ(h.value<ReplicaList>(h.get(bob, "k")).put_id, grant.put_id);
 }
 
-TEST_F(PutTest, AnExpiredPutFreesItsExtentAfterItsRetirement) {
+TEST_F(PutTest, A5AnExpiredPutFreesItsExtentAfterItsRetirement) {
   h.nodes["n0"].confirms = false;
   const PutGrant grant = h.value<PutGrant>(h.start(alice, "k", 900_KiB));
   h.pass(grant.time_allowed + std::chrono::seconds(1));
@@ -106,6 +106,31 @@ TEST_F(PutTest, APutThatFindsNoSpaceInTimeFailsWithTheNumbers) {
   h.pass(std::chrono::milliseconds(1500));
   EXPECT_EQ(h.error(waits), ErrorCode::no_available_handle);
   EXPECT_EQ(h.answer(waits).error().facts().size, 900_KiB);
+}
+
+TEST_F(PutTest, APutThatMeetsAPoolOfUnfinishedPutsWaitsForTheirEnd) {
+  const PutGrant first = h.value<PutGrant>(h.start(alice, "a", 900_KiB));
+  const Ticket second = h.start(bob, "b", 900_KiB);
+  h.tick();
+  EXPECT_FALSE(h.answered(second)) << "its space can be evicted as soon as it has ended";
+  h.end(alice, "a", first.put_id);
+  h.pass(std::chrono::milliseconds(200));  // until eviction tries again
+  EXPECT_TRUE(h.answer(second).has_value());
+  EXPECT_FALSE(h.readable(alice, "a"));
+
+  const Ticket third = h.start(alice, "c", 900_KiB);
+  EXPECT_FALSE(h.answered(third));
+  h.pass(std::chrono::milliseconds(1500));
+  EXPECT_EQ(h.error(third), ErrorCode::no_available_handle) << "nor longer than a put may wait";
+}
+
+TEST_F(PutTest, APutThatWaitsForAnUnfinishedOneGetsItsSpaceWhenThatIsRevoked) {
+  const PutGrant first = h.value<PutGrant>(h.start(alice, "a", 900_KiB));
+  const Ticket second = h.start(bob, "b", 900_KiB);
+  EXPECT_FALSE(h.answered(second));
+  h.call(alice, PutRevoke{.items = {{"a", first.put_id}}});
+  h.tick();
+  EXPECT_TRUE(h.answer(second).has_value());
 }
 
 TEST_F(PutTest, APutThatCanNeverFitIsRefusedAtOnce) {

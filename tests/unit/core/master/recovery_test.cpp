@@ -81,6 +81,38 @@ TEST_F(RecoveryTest, ThereIsNoSpaceBeforeANodesReportIsComplete) {
   EXPECT_TRUE(h.readable(bob, "old"));
 }
 
+TEST_F(RecoveryTest, B15AReportThatGoesOnWhenTheTimeOfRecoveryIsOverIsTakenUpWhole) {
+  h.join(n1());
+  h.register_node(n0());
+  std::uint64_t part = 0;
+  for (; part < 8; ++part) {
+    const std::string key = "k" + std::to_string(part);
+    h.report("n0", {h.sealed("n0", key, old(5 + part), {4096 * part})},
+             static_cast<std::uint32_t>(part), false);
+    h.pass(4s);
+    EXPECT_FALSE(recovered()) << "what it has not said yet would be lost, at " << part;
+  }
+  h.report("n0", {}, static_cast<std::uint32_t>(part), true);
+  EXPECT_TRUE(recovered());
+  EXPECT_EQ(h.status().objects, part);
+  EXPECT_TRUE(h.nodes["n0"].asked.empty()) << "nothing was retired";
+  EXPECT_TRUE(h.readable(bob, "k0"));
+  EXPECT_TRUE(h.readable(bob, "k7"));
+}
+
+TEST_F(RecoveryTest, AReportThatDoesNotGoOnHoldsUpRecoveryForFiveSeconds) {
+  h.join(n1());
+  h.register_node(n0());
+  h.pass(8s);
+  h.report("n0", {h.sealed("n0", "a", old(5))}, 0, false);
+  h.pass(5s - 1ns);
+  EXPECT_FALSE(recovered());
+  h.pass(1ns);
+  EXPECT_TRUE(recovered());
+  h.report("n0", {h.sealed("n0", "b", old(6), 4096_B)}, 1, true);
+  EXPECT_FALSE(h.readable(bob, "b")) << "its removal may have been acknowledged meanwhile";
+}
+
 TEST_F(RecoveryTest, A13RestoredExtentsAreTakenBeforeTheFirstAllocation) {
   std::vector<ReportInventory::Item> items;
   std::vector<std::string> keys;
@@ -174,6 +206,19 @@ TEST_F(RecoveryTest, H3ANodeThatReportedButWasNotToldSoKeepsItsObjectsInTheSameE
   h.report("n0", {h.sealed("n0", "k", old(5))});
   h.tick();
   EXPECT_TRUE(h.readable(bob, "k"));
+}
+
+TEST_F(RecoveryTest, B20TheFirstMasterOfAStateDirectoryTakesUpWhatANodeOfAnotherHas) {
+  h.restart({101}, {.durable = true, .recovered_epoch = {}, .known = {}, .lost = {}});
+  h.open(alice);
+  h.tick();
+  EXPECT_FALSE(h.status().recovering) << "it waits for nobody";
+  NodeSpec spec = n0();
+  spec.taken = {100};
+  EXPECT_FALSE(h.value<NodeRegistered>(h.register_node(spec)).retire_everything);
+  h.report("n0", {h.sealed("n0", "k", old(5))});
+  h.tick();
+  EXPECT_TRUE(h.readable(alice, "k"));
 }
 
 TEST_F(RecoveryTest, H3WithoutAStateDirectoryALateNodeIsTakenUp) {

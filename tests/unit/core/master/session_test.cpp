@@ -72,6 +72,78 @@ TEST_F(SessionTest, ARepeatedCallOnANewConnectionGetsTheLateAnswerThere) {
   EXPECT_TRUE(h.answer(second, 0).has_value());
 }
 
+Request four_puts(std::uint64_t number) {
+  return {.header = {.session = alice, .number = number},
+          .body = PutStart{.items = {{.key = "a", .size = 1000_B},
+                                     {.key = "b", .size = 1000_B},
+                                     {.key = "c", .size = 1000_B},
+                                     {.key = "d", .size = 1000_B}}}};
+}
+
+TEST_F(SessionTest, ACallInPiecesGetsTheAnswersOfAWholeOneAndOthersAreServedInBetween) {
+  const Request request = four_puts(500);
+  const Ticket ticket = h.begin(request);
+  h.send_piece(ticket, request, {.first = 0, .end = 3});
+  EXPECT_FALSE(h.answered(ticket, 3));
+  EXPECT_EQ(h.error(h.start(bob, "a")), ErrorCode::put_in_flight);
+  const PutGrant between = h.put(bob, "d");
+  h.send_piece(ticket, request, {.first = 3, .end = 4});
+  EXPECT_EQ(h.error(ticket, 3), ErrorCode::object_already_exists);
+  PutId last{};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const PutGrant grant = h.value<PutGrant>(ticket, i);
+    EXPECT_GT(grant.put_id, last);
+    EXPECT_NE(grant.put_id, between.put_id);
+    EXPECT_EQ(grant.time_allowed, Timing::allowed(4000_B)) << "over the bytes of the whole call";
+    last = grant.put_id;
+  }
+}
+
+TEST_F(SessionTest, ARepeatedCallGoesOnWhereItsPiecesEnded) {
+  const Request request = four_puts(500);
+  const Ticket first = h.begin(request);
+  h.send_piece(first, request, {.first = 0, .end = 2});
+  const Ticket second = h.send(request);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(h.answered(first, i), i < 2);
+    EXPECT_TRUE(h.answer(second, i).has_value());
+  }
+  EXPECT_EQ(h.value<PutGrant>(first, 1).put_id, h.value<PutGrant>(second, 1).put_id);
+  EXPECT_EQ(h.status().unfinished_puts, 4u);
+  // The pieces of the first, should they come after all, begin nothing again.
+  h.send_piece(first, request, {.first = 2, .end = 4});
+  EXPECT_EQ(h.value<PutGrant>(first, 3).put_id, h.value<PutGrant>(second, 3).put_id);
+  EXPECT_EQ(h.status().unfinished_puts, 4u);
+}
+
+TEST_F(SessionTest, APieceOfACallOfAFormerLifeBeginsNothing) {
+  const Request request = four_puts(500);
+  const Ticket ticket = h.begin(request);
+  h.send_piece(ticket, request, {.first = 0, .end = 2});
+  h.call(alice, CloseSession{});
+  h.send_piece(ticket, request, {.first = 2, .end = 3});
+  EXPECT_EQ(h.error(ticket, 2), ErrorCode::client_not_found);
+  h.open(alice);
+  h.send_piece(ticket, request, {.first = 3, .end = 4});
+  EXPECT_EQ(h.error(ticket, 3), ErrorCode::busy);
+  EXPECT_EQ(h.status().unfinished_puts, 0u);
+}
+
+TEST_F(SessionTest, TheLeasesOfACallInPiecesAreGivenBackOnce) {
+  h.put(alice, "k");
+  const ReplicaList list = h.value<ReplicaList>(h.get(alice, "k"));
+  h.get(bob, "k");
+  const Request request{
+      .header = {.session = alice,
+                 .lease_returns = {{list.lease.slot, list.lease.round, list.put_id}}},
+      .body = Exists{.items = {{"x"}, {"y"}}}};
+  const Ticket ticket = h.begin(request);
+  h.send_piece(ticket, request, {.first = 0, .end = 1});
+  h.send_piece(ticket, request, {.first = 1, .end = 2});
+  EXPECT_TRUE(h.answer(ticket, 1).has_value());
+  EXPECT_EQ(h.error(h.remove(alice, "k")), ErrorCode::object_has_lease) << "that of bob";
+}
+
 TEST_F(SessionTest, ARepeatedNumberOfAnotherLengthIsRefused) {
   numbered(500, Remove{.items = {{"a"}, {"b"}}});
   EXPECT_EQ(h.error(numbered(500, Remove{.items = {{"a"}}})), ErrorCode::invalid_params);

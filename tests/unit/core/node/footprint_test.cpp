@@ -11,7 +11,7 @@ class Nowhere final : public SegmentMemory {
   void write_footer(ReplicaLocation, const FooterBytes&) override {}
 };
 
-TEST(NodeFootprint, ASealedKeyOf64BytesCostsLessThan300Bytes) {
+TEST(NodeFootprint, B18ASealedKeyOf64BytesCostsLessThan300Bytes) {
   if (mallinfo2().uordblks == 0) GTEST_SKIP() << "this allocator does not say what it gave out";
   Nowhere memory;
   NodeEffects effects;

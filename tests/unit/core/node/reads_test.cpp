@@ -3,7 +3,7 @@
 namespace larder::test {
 namespace {
 
-TEST(NodeRead, OnlyTheVeryPutThatIsSealedThereIsServed) {
+TEST(NodeRead, A1OnlyTheVeryPutThatIsSealedThereIsServed) {
   Bench bench;
   bench.join();
   const FillItem item = Bench::item(put(2), 64_B);
@@ -113,6 +113,20 @@ TEST(NodeVerify, AFlippedByteIsReportedUntilTheMasterHasIt) {
   bench.answer_last(Done{});
   bench.tick(1s);
   EXPECT_FALSE(bench.has_sent<ReportCorrupt>());
+}
+
+// A bit that flipped in the footer: whoever reads without the node finds no footer there, for ever.
+TEST(NodeVerify, AFooterThatWasDamagedIsWrittenAgain) {
+  Bench bench;
+  bench.join();
+  const FillItem item = Bench::item(put(1));
+  bench.store(item);
+  const auto whole = bench.footers.valid;
+  ASSERT_EQ(whole.size(), 1u);
+  bench.footers.valid.clear();
+  bench.command(VerifyExtents{{Bench::name(item)}});
+  ASSERT_EQ(bench.footers.valid.size(), 1u);
+  EXPECT_EQ(encode(bench.footers.valid.begin()->second), encode(whole.begin()->second));
 }
 
 TEST(NodeVerify, ItHoldsTheExtentLikeAnyRead) {

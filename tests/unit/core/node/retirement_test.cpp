@@ -20,7 +20,7 @@ TEST(NodeRetirement, OverwritesTheFooterAndConfirms) {
 }
 
 // A5: a fill that arrives after its retirement, held or not.
-TEST(NodeRetirement, ALateFillIsRefusedWhetherItsPutWasHeldOrNot) {
+TEST(NodeRetirement, A5ALateFillIsRefusedWhetherItsPutWasHeldOrNot) {
   Bench bench;
   bench.join();
   const FillItem held = Bench::item(put(1));
@@ -57,7 +57,7 @@ TEST(NodeRetirement, OfAnotherPutOfThePlaceTouchesNothing) {
   EXPECT_TRUE(bench.read(Bench::name(item)));
 }
 
-TEST(NodeRetirement, WaitsForReadsInFlightAndSaysSoWhenAskedAgain) {
+TEST(NodeRetirement, A5WaitsForReadsInFlightAndSaysSoWhenAskedAgain) {
   Bench bench;
   bench.join();
   const FillItem item = Bench::item(put(1));
@@ -82,7 +82,7 @@ TEST(NodeRetirement, WaitsForReadsInFlightAndSaysSoWhenAskedAgain) {
   EXPECT_EQ(bench.sent<ConfirmRetirement>().retired, std::vector{Bench::name(item)});
 }
 
-TEST(NodeRetirement, OfAFillingExtentWaitsUntilTheFillHasEnded) {
+TEST(NodeRetirement, A5OfAFillingExtentWaitsUntilTheFillHasEnded) {
   Bench bench;
   bench.join();
   const FillItem item = Bench::item(put(1));

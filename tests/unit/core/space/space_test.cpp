@@ -208,12 +208,12 @@ TEST(Space, ReachesBeyondFourTebibytes) {
   space.check_invariants();
 }
 
-TEST(Space, AnEmptyTebibyteCostsLessThan64KiBOfMetadata) {
+TEST(Space, B8AnEmptyTebibyteCostsLessThan64KiBOfMetadata) {
   Space space(1_TiB);
   EXPECT_LT(space.metadata() + Bytes{sizeof(space)}, 64_KiB);
 }
 
-TEST(Space, AnExtentCostsAtMost40BytesOfMetadata) {
+TEST(Space, B18AnExtentCostsAtMost40BytesOfMetadata) {
   constexpr std::uint64_t count = 1 << 20;
   Space space(Bytes{4160} * count);
   for (std::uint64_t i = 0; i < count; ++i) must(space.allocate(4160_B, 64));

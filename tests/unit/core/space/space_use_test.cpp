@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, UniformSize,
                                          16_MiB),
                          [](const auto& info) { return std::to_string(info.param.value); });
 
-TEST(SpaceUse, OneMebibyteObjectsGiveWayToThreeMebibyteOnes) {
+TEST(SpaceUse, B6OneMebibyteObjectsGiveWayToThreeMebibyteOnes) {
   Space space(4_GiB);
   std::vector<ExtentId> held;
   fill(space, 1_MiB, held);

@@ -32,6 +32,27 @@ TEST(Advertised, IsTheAddressOfListeningUnlessTheOperatorSaysAnother) {
             (Endpoint{.host = "10.0.0.2", .port = 7000}));
 }
 
+// The node knows where it serves and where its master is; a master on a loopback address is on this
+// machine, and so are all its clients.
+TEST(StatementD3, ALoopbackAddressToldToAMasterElsewhereIsRefusedWithWhatToSet) {
+  const Endpoint master{.host = "10.0.0.1", .port = 7700};
+  for (const char* loopback : {"127.0.0.1", "127.1.2.3", "::1", "localhost"}) {
+    const Endpoint here{.host = loopback, .port = 7000};
+    const Endpoint outside{.host = "10.0.0.2", .port = 7000};
+    for (const Advertising& bad :
+         {Advertising{.listening = here, .host = "", .master = master},
+          Advertising{.listening = outside, .host = loopback, .master = master}}) {
+      const auto told = advertised(bad);
+      ASSERT_FALSE(told) << loopback;
+      EXPECT_EQ(told.error().code(), ErrorCode::invalid_params);
+      for (const char* fact : {"10.0.0.1:7700", "--listen", "--insecure", "--advertise"}) {
+        EXPECT_NE(told.error().message().find(fact), std::string::npos) << told.error().message();
+      }
+    }
+    EXPECT_TRUE(advertised({.listening = here, .host = "", .master = here}));
+  }
+}
+
 TEST(Advertised, WhatNobodyElseCouldReachIsRefusedWithWhatToSet) {
   const Endpoint here{.host = "127.0.0.1", .port = 7000};
   const Endpoint master{.host = "10.0.0.1", .port = 7700};

@@ -7,14 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "core/base/hash.h"
-#include "core/base/random.h"
-#include "core/protocol/extent_shape.h"
 #include "real/rpc/listener.h"
 #include "real/transport/local_transport.h"
 #include "real/transport/node_host.h"
 #include "real/transport/tcp_server.h"
 #include "real/transport/tcp_transport.h"
+#include "tests/contract/world.h"
 
 // One node with one segment, the door to it, and a master that agrees to everything. For the tests
 // of transports.
@@ -24,12 +22,15 @@ namespace larder::real::test {
 inline constexpr Epoch epoch{5};
 
 struct TestNode final : NodeHostUser, Doors {
-  TestNode(Loop& l, Bytes memory) : loop(l) {
+  explicit TestNode(Loop& l, Bytes memory, TcpServerConfig tcp = {})
+      : TestNode(l, l, memory, tcp) {}
+  // Its bytes are moved on `data`, which may run on another thread.
+  TestNode(Loop& l, Loop& data, Bytes memory, TcpServerConfig tcp = {}) : loop(l), data_loop(data) {
     NodeConfig config{.name = "node"};
     host = std::make_unique<NodeHost>(loop, config, IncarnationId{1, 1}, *this);
     EXPECT_TRUE(host->add_segment({.id = {2, 2}, .name = "m", .size = memory},
                                   MappedMemory::make(memory, {}).value()));
-    server = std::make_unique<TcpServer>(loop, *host, TcpServerConfig{});
+    server = std::make_unique<TcpServer>(data_loop, *host, std::move(tcp));
     listener = std::move(*Listener::make(loop, {.endpoint = {"127.0.0.1", 0}}, *this));
     segment = {.id = {2, 2},
                .incarnation = {1, 1},
@@ -68,9 +69,14 @@ struct TestNode final : NodeHostUser, Doors {
   void reconnect() override { ADD_FAILURE() << "the master is the right one"; }
   void finished() override { ADD_FAILURE() << "nobody gave the node up"; }
 
-  bool serves(Role role) const override { return role == Role::data; }
+  Status admits(Role role) const override {
+    if (role == Role::data) return {};
+    return failed(ErrorCode::not_supported, "no master listens here");
+  }
   void enter(Role, Socket socket, Hello hello) override {
-    server->adopt(std::move(socket), std::move(hello));
+    data_loop.post([this, socket = std::move(socket), hello = std::move(hello)]() mutable {
+      server->adopt(std::move(socket), std::move(hello));
+    });
   }
 
   void retire(PutId put_id, Bytes offset) {
@@ -91,83 +97,19 @@ struct TestNode final : NodeHostUser, Doors {
   }
 
   Loop& loop;
+  Loop& data_loop;
   std::unique_ptr<NodeHost> host;
   std::unique_ptr<TcpServer> server;
   std::unique_ptr<Listener> listener;
   SegmentDescription segment;
 };
 
-struct Waiter final : Completion {
-  void complete(Status result) override {
-    EXPECT_FALSE(status) << "completed twice";
-    status = std::move(result);
-  }
-  std::optional<Status> status;
-};
+using contract::random_bytes;
+using contract::Waiter;
 
-inline std::vector<std::byte> random_bytes(std::uint64_t seed, std::size_t size) {
-  Random random(seed);
-  std::vector<std::byte> bytes(size);
-  for (std::byte& b : bytes) b = static_cast<std::byte>(random.next());
-  return bytes;
-}
-
-// An object of the test: its value, cut into slices, and where it goes.
-struct Object {
+struct Object : contract::Object {
   Object(const SegmentDescription& s, std::uint64_t number, std::size_t size, Bytes at)
-      : segment(&s),
-        key("key-" + std::to_string(number)),
-        put_id{epoch, number},
-        offset(at),
-        value(random_bytes(number, size)) {
-    cut(value.size());
-  }
-
-  // The value in slices of `piece` bytes.
-  void cut(std::size_t piece) {
-    slices.clear();
-    for (std::size_t at = 0; at < value.size(); at += piece) {
-      slices.push_back(ConstSlice(value).subspan(at, std::min(piece, value.size() - at)));
-    }
-  }
-
-  FillRange fill() {
-    return {.item = {.put_id = put_id,
-                     .location = {segment->id, offset},
-                     .record = {.tenant = "t", .key = key, .size = {value.size()}},
-                     .part_length = {value.size()},
-                     .checksum = checksum(value)},
-            .from = slices,
-            .result = &result};
-  }
-
-  // Reads [from, from + into.size()).
-  ReadRange read(Bytes from, std::vector<std::byte>& into) {
-    into_slice = Slice(into);
-    return {.put_id = put_id,
-            .segment = segment,
-            .extent_offset = offset,
-            .payload_size = {value.size()},
-            .offset = from,
-            .into = std::span(&into_slice, 1),
-            .result = &result,
-            .checksum = &got_checksum};
-  }
-
-  Bytes end() const {
-    const ExtentShape shape = extent_shape({value.size()});
-    return offset + shape.length;
-  }
-
-  const SegmentDescription* segment;
-  std::string key;
-  PutId put_id;
-  Bytes offset;
-  std::vector<std::byte> value;
-  std::vector<ConstSlice> slices;
-  Slice into_slice;
-  Status result = failed(ErrorCode::internal_error, "not set");
-  std::optional<std::uint64_t> got_checksum;
+      : contract::Object(s, {epoch, number}, size, at) {}
 };
 
 }  // namespace larder::real::test

@@ -21,7 +21,7 @@ using test::Waiter;
 
 // Takes connections and neither reads nor writes.
 struct SilentDoor final : Doors {
-  bool serves(Role) const override { return true; }
+  Status admits(Role) const override { return {}; }
   void enter(Role, Socket socket, Hello) override { sockets.push_back(std::move(socket)); }
   std::vector<Socket> sockets;
 };
@@ -117,6 +117,24 @@ TEST_F(TcpTest, ConnectionsAreUsedAgainAndOneThatThePeerClosedIsNot) {
   EXPECT_EQ(transport.idle_connections(), 1u);
 }
 
+TEST_F(TcpTest, WhoOpensAConnectionClosesThoseThatOtherPeersHaveEnded) {
+  TestNode old(loop, 16_MiB);
+  TestNode young(loop, 16_MiB);
+  TcpTransport transport(loop, {.who = "test"});
+  const auto put = [&](TestNode& node) {
+    Object object(node.segment, 1, 1'000, 0_B);
+    Waiter waiter;
+    transport.submit(Fill{&node.segment, {object.fill()}}, loop.now() + 20s, waiter);
+    ASSERT_TRUE(serve([&] { return waiter.status.has_value(); }));
+    EXPECT_TRUE(*waiter.status);
+  };
+  put(old);
+  ASSERT_EQ(transport.idle_connections(), 1u);
+  old.server = std::make_unique<TcpServer>(loop, *old.host, TcpServerConfig{});
+  put(young);
+  EXPECT_EQ(transport.idle_connections(), 1u) << "only the one to the young node";
+}
+
 TEST_F(TcpTest, MoreTransfersThanConnectionsOrBytesAllowedWaitForEachOther) {
   TestNode node(loop, 64_MiB);
   TcpTransport transport(
@@ -136,11 +154,67 @@ TEST_F(TcpTest, MoreTransfersThanConnectionsOrBytesAllowedWaitForEachOther) {
   EXPECT_EQ(most, 1u);  // two of them together are too many bytes
 }
 
+TEST_F(TcpTest, ATransferIsDividedOverConnectionsAndThePartsOfAnExtentAreNot) {
+  TestNode node(loop, 64_MiB);
+  TcpTransport transport(
+      loop, {.who = "test", .connections_per_transfer = 3, .bytes_per_connection_min = 100'000_B});
+  Object whole(node.segment, 1, 600'000, 0_B);
+  Object other(node.segment, 2, 300'000, 1_MiB);
+  Fill fill{.segment = &node.segment};
+  std::vector<ConstSlice> parts;
+  std::vector<Status> results(6, failed(ErrorCode::internal_error));
+  for (std::size_t i = 0; i < 6; ++i) {
+    parts.push_back(ConstSlice(whole.value).subspan(i * 100'000, 100'000));
+  }
+  for (std::size_t i = 0; i < 6; ++i) {
+    FillRange part = whole.fill();
+    part.item.part_offset = Bytes{i * 100'000};
+    part.item.part_length = 100'000_B;
+    part.item.last_part = i == 5;
+    if (i < 5) part.item.checksum.reset();
+    part.from = std::span(&parts[i], 1);
+    part.result = &results[i];
+    fill.ranges.push_back(part);
+  }
+  fill.ranges.push_back(other.fill());
+  Waiter waiter;
+  transport.submit(std::move(fill), loop.now() + 20s, waiter);
+  ASSERT_TRUE(serve([&] { return waiter.status.has_value(); }));
+  EXPECT_TRUE(*waiter.status);
+  for (const Status& result : results) EXPECT_TRUE(result);
+  EXPECT_TRUE(other.result);
+  EXPECT_EQ(transport.idle_connections(), 2u);
+}
+
+// The items of the others may be good all the same; whoever keeps book of endpoints hears of it.
+TEST_F(TcpTest, AConnectionThatBreaksFailsItsPartOfADividedTransfer) {
+  SilentDoor door;
+  const auto listener = std::move(*Listener::make(loop, {.endpoint = {"127.0.0.1", 0}}, door));
+  const SegmentDescription segment{.id = {2, 2}, .endpoint = to_string(listener->endpoint())};
+  TcpTransport transport(loop, {.who = "test", .bytes_per_connection_min = 1_KiB});
+  Object first(segment, 1, 10'000, 0_B);
+  Object second(segment, 2, 10'000, 1_MiB);
+  Waiter waiter;
+  transport.submit(Fill{&segment, {first.fill(), second.fill()}}, loop.now() + 20s, waiter);
+  ASSERT_TRUE(serve([&] { return door.sockets.size() == 2; }));
+  door.sockets.pop_back();
+  ASSERT_TRUE(serve([&] {
+    return first.result.error().code() == ErrorCode::transfer_fail ||
+           second.result.error().code() == ErrorCode::transfer_fail;
+  }));
+  EXPECT_FALSE(waiter.status) << "one of them is still on its way";
+  door.sockets.clear();
+  ASSERT_TRUE(serve([&] { return waiter.status.has_value(); }));
+  EXPECT_FALSE(*waiter.status);
+  EXPECT_EQ(first.result.error().code(), ErrorCode::transfer_fail);
+  EXPECT_EQ(second.result.error().code(), ErrorCode::transfer_fail);
+}
+
 // ---- strange clients of a node -----------------------------------------------------------------
 
 class StrangeClient : public TcpTest {
  protected:
-  StrangeClient() : node(loop, 16_MiB) {
+  explicit StrangeClient(const TcpServerConfig& config = {}) : node(loop, 16_MiB, config) {
     dial = std::make_unique<Dial>(
         loop, DialTarget{.endpoint = node.listener->endpoint(), .role = Role::data, .who = "odd"},
         loop.now() + 20s, [this](Result<Socket> made) { socket = std::move(*made); });
@@ -204,6 +278,98 @@ TEST_F(StrangeClient, AWriterThatLeavesAfterTheLastByteLeavesNothingSealed) {
   socket = Socket();  // before the node's loop has seen any of it
   EXPECT_TRUE(is_closed());
   EXPECT_EQ(node.status().extents[static_cast<std::size_t>(FillState::sealed)], 0u);
+}
+
+// Half of anything: what has begun must go on, or it ends.
+class StalledClient : public StrangeClient {
+ protected:
+  StalledClient() : StrangeClient({.stalled = 50ms}) {}
+  void check_closes_after(std::string_view bytes) {
+    const Time began = loop.now();
+    send(bytes);
+    EXPECT_TRUE(is_closed());
+    EXPECT_GE(loop.now() - began, 50ms);
+    EXPECT_EQ(node.status().fills_in_flight, 0u);
+  }
+};
+
+TEST_F(StalledClient, OneByteOfAFrame) { check_closes_after("\x10"); }
+
+TEST_F(StalledClient, AHeaderWithoutItsBody) {
+  Object object(node.segment, 1, 1'000, 0_B);
+  check_closes_after(frame_of(FrameKind::fill, object).substr(0, frame_header_size));
+}
+
+TEST_F(StalledClient, HalfABody) {
+  Object object(node.segment, 1, 1'000, 0_B);
+  const std::string frame = frame_of(FrameKind::fill, object);
+  check_closes_after(frame.substr(0, frame.size() - 1));
+}
+
+TEST_F(StalledClient, AFillWithoutItsPayload) {
+  Object object(node.segment, 1, 1'000, 0_B);
+  check_closes_after(frame_of(FrameKind::fill, object));
+}
+
+TEST_F(StalledClient, HalfAPayload) {
+  Object object(node.segment, 1, 1'000, 0_B);
+  check_closes_after(frame_of(FrameKind::fill, object) + std::string(500, 'x'));
+}
+
+TEST_F(StalledClient, HalfThePayloadOfARefusedFill) {
+  Object object(node.segment, 1, 1'000, 0_B);
+  object.put_id.epoch = Epoch{4};
+  check_closes_after(frame_of(FrameKind::fill, object) + std::string(500, 'x'));
+}
+
+TEST_F(StalledClient, OneThatAsksForNothingMayStay) {
+  EXPECT_FALSE(serve([&] { return node.server->connections() == 0; }, 200ms));
+}
+
+TEST_F(StalledClient, OneThatReadsNothingOfWhatItAskedFor) {
+  Object object(node.segment, 1, 15 << 20, 0_B);
+  TcpTransport writer(loop, {.who = "test"});
+  Waiter waiter;
+  writer.submit(Fill{&node.segment, {object.fill()}}, loop.now() + 20s, waiter);
+  ASSERT_TRUE(serve([&] { return waiter.status.has_value(); }));
+  std::string frame = open_frame();
+  encode(std::vector{ReadPart{.extent = {object.put_id, {node.segment.id, 0_B}},
+                              .payload_size = {object.value.size()},
+                              .length = {object.value.size()}}},
+         frame);
+  ASSERT_TRUE(close_frame(FrameKind::read, 1, frame));
+  send(frame);
+  ASSERT_TRUE(serve([&] { return node.status().reads_in_flight == 1; }));
+  EXPECT_TRUE(serve([&] { return node.server->connections() == 1; }));  // the writer's
+  EXPECT_EQ(node.status().reads_in_flight, 0u);
+}
+
+class CrowdedNode : public StrangeClient {
+ protected:
+  CrowdedNode() : StrangeClient({.unfinished_bytes_max = 1 << 20}) {}
+};
+
+TEST_F(CrowdedNode, ARequestThatDoesNotEndMakesWayForOthers) {
+  FrameHeader header{.length = 8 << 20, .kind = FrameKind::fill, .ticket = 1};
+  std::string frame = open_frame();
+  frame.resize(frame_header_size + header.length);
+  ASSERT_TRUE(close_frame(header.kind, header.ticket, frame));
+  std::size_t sent = 0;
+  EXPECT_TRUE(serve([&] {
+    const ssize_t n = ::send(socket.get(), frame.data() + sent,
+                             std::min(frame.size() - 1 - sent, std::size_t{1} << 16),
+                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) sent += static_cast<std::size_t>(n);
+    return node.server->given_up() == 1;
+  }));
+  EXPECT_LT(sent, std::size_t{8} << 20);
+  EXPECT_TRUE(is_closed());
+  Object object(node.segment, 1, 1'000, 0_B);
+  TcpTransport writer(loop, {.who = "test"});
+  Waiter waiter;
+  writer.submit(Fill{&node.segment, {object.fill()}}, loop.now() + 20s, waiter);
+  ASSERT_TRUE(serve([&] { return waiter.status.has_value(); }));
+  EXPECT_TRUE(object.result);
 }
 
 TEST_F(StrangeClient, AFillOfManyEmptyItemsIsAnsweredItemByItem) {

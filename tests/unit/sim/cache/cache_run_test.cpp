@@ -43,19 +43,19 @@ TEST_P(EveryCache, WithoutALimitOnlyFirstUsesMiss) {
   EXPECT_EQ(point.bypassed, 0u);
 }
 
-TEST_P(EveryCache, OfNoBlocksBypassesEverything) {
+TEST_P(EveryCache, E10OfNoBlocksBypassesEverything) {
   const CachePoint point = run(GetParam(), 0, {{0, 1}, {0, 1}, {0}});
   EXPECT_EQ(point.accesses, 5u);
   EXPECT_EQ(point.hits, 0u);
   EXPECT_EQ(point.bypassed, 5u);
 }
 
-TEST_P(EveryCache, WithoutAnAccessHasNoHitRatio) {
+TEST_P(EveryCache, E7WithoutAnAccessHasNoHitRatio) {
   EXPECT_EQ(run(GetParam(), 10, {}).hit_ratio(), std::nullopt);
   EXPECT_EQ(run(GetParam(), 10, {{}}).hit_ratio(), std::nullopt);
 }
 
-TEST_P(EveryCache, ServesARequestThatIsWhollyCached) {
+TEST_P(EveryCache, E7ServesARequestThatIsWhollyCached) {
   const CachePoint point = run(GetParam(), 4, {{0, 1, 2, 3}, {0, 1, 2, 3}});
   EXPECT_EQ(point.leading_hits, 4u);
   EXPECT_EQ(point.hit_ratio(), 0.5);

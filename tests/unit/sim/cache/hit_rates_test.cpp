@@ -30,6 +30,46 @@ TEST(HitRates, AnswersEachPolicyInEachSizeInTheOrderAsked) {
   EXPECT_EQ(rates.points(), expected);
 }
 
+std::vector<CachePoint> points_of_sample(std::uint64_t requests_max, std::uint64_t warmup) {
+  const std::vector<std::filesystem::path> paths{"workloads/samples/sessions.jsonl"};
+  const auto trace = workloads::open_trace(paths).value();
+  HitRates rates = HitRates::make({.policies = {"lru", "fifo", "leaf-first"},
+                                   .sizes = {100, 1000, {}},
+                                   .warmup_requests = warmup})
+                       .value();
+  for (std::uint64_t i = 0; i < requests_max; ++i) {
+    const workloads::Request* const request = trace->next().value();
+    if (request == nullptr) break;
+    rates.request(request->blocks);
+  }
+  return rates.points();
+}
+
+TEST(HitRates, E9AWarmUpFillsTheCachesAndIsNotCounted) {
+  const std::vector<CachePoint> all = points_of_sample(~0ull, 0);
+  const std::vector<CachePoint> first = points_of_sample(150, 0);
+  const std::vector<CachePoint> rest = points_of_sample(~0ull, 150);
+  ASSERT_EQ(rest.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(rest[i].policy, all[i].policy);
+    EXPECT_EQ(rest[i].accesses, all[i].accesses - first[i].accesses);
+    EXPECT_EQ(rest[i].hits, all[i].hits - first[i].hits);
+    EXPECT_EQ(rest[i].leading_hits, all[i].leading_hits - first[i].leading_hits);
+    EXPECT_EQ(rest[i].bypassed, all[i].bypassed - first[i].bypassed);
+    if (!all[i].blocks) EXPECT_GT(rest[i].hit_ratio(), all[i].hit_ratio()) << "it begins warm";
+  }
+}
+
+TEST(HitRates, E9AWarmUpThatTakesTheWholeTraceIsRefused) {
+  const std::vector<std::filesystem::path> paths{"workloads/samples/sessions.jsonl"};
+  const auto trace = workloads::open_trace(paths).value();
+  const auto points =
+      hit_rates(*trace, {.policies = {"lru"}, .sizes = {100}, .warmup_requests = 400});
+  ASSERT_FALSE(points);
+  EXPECT_EQ(points.error().code(), ErrorCode::invalid_params);
+  EXPECT_NE(points.error().message().find("400"), std::string::npos);
+}
+
 TEST(HitRates, AnUnknownPolicyAndAnEmptyQuestionAreRefused) {
   for (const HitRateQuestion& wrong :
        {HitRateQuestion{.policies = {"lru", "opt"}, .sizes = {1}}, HitRateQuestion{.sizes = {1}},
@@ -63,6 +103,15 @@ TEST_F(ConversationTrace, LruHitsAreExact) {
     EXPECT_EQ(points[i].hits, hits[i]);
   }
   EXPECT_EQ(points[3].leading_hits, points[3].hits);
+}
+
+TEST_F(ConversationTrace, TheBoundIsExact) {
+  const auto trace = open();
+  const auto points = hit_rates(*trace, {.policies = {"belady"}, .sizes = {1'000, 10'000}}).value();
+  // Hit ratios of .190707 and .366412, computed by others; the second one is that without limit.
+  EXPECT_EQ(points[0].hits, 55'019u);
+  EXPECT_EQ(points[1].hits, 105'710u);
+  for (const CachePoint& point : points) EXPECT_EQ(point.leading_hits, point.hits);
 }
 
 TEST_F(ConversationTrace, EveryPolicyCountsLikeANaiveCacheAndTheCurve) {

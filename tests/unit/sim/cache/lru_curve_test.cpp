@@ -48,7 +48,7 @@ TEST(LruCurve, EqualsRunsOverALongTrace) {
   EXPECT_EQ(curve.at(curve.unique_blocks()).hits, curve.at(std::nullopt).hits);
 }
 
-TEST(LruCurve, NeverFallsAsTheCacheGrows) {
+TEST(LruCurve, E10NeverFallsAsTheCacheGrows) {
   Random random(11);
   LruCurve curve;
   for (int i = 0; i < 500; ++i) {
@@ -61,7 +61,7 @@ TEST(LruCurve, NeverFallsAsTheCacheGrows) {
     EXPECT_GE(curve.at(blocks).hits, curve.at(blocks - 1).hits);
 }
 
-TEST(LruCurve, OfNothingHasNoHitRatio) {
+TEST(LruCurve, E7OfNothingHasNoHitRatio) {
   EXPECT_EQ(LruCurve().at(10).hit_ratio(), std::nullopt);
   EXPECT_EQ(LruCurve().at(std::nullopt).hits, 0u);
 }

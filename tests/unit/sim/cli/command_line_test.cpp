@@ -50,7 +50,79 @@ TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
     EXPECT_EQ(ran.err, "");
     EXPECT_NE(ran.out.find("Example: larder-sim " + command.front()), std::string::npos) << ran.out;
   }
-  EXPECT_EQ(run({"--help"}).code, 0);
+  const Ran top = run({"--help"});
+  EXPECT_EQ(top.code, 0);
+  EXPECT_LT(std::count(top.out.begin(), top.out.end(), '\n'), 25) << top.out;  // one screen
+}
+
+TEST(CommandLine, AStoryIsToldByItsName) {
+  const Ran ran = run({"story", "writer-crashes"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("dies in its operation"), std::string::npos) << ran.out;
+  EXPECT_EQ(run({"story", "of-nobody"}).code, 2);
+}
+
+TEST(CommandLine, AScenarioIsWrittenReadAndRun) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() / "seven.txt";
+  ASSERT_EQ(run({"explore", "--seed", "7", "--operations", "40", "--write", file}).code, 0);
+  const Ran ran = run({"explore", "--scenario", file});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("no violation"), std::string::npos) << ran.out;
+  const Ran bad = run({"explore", "--scenario", directory.file("bad.txt", "node0 1MiB\nclint\n")});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_NE(bad.err.find("bad.txt:2: 'clint' begins no line"), std::string::npos) << bad.err;
+}
+
+TEST(CommandLine, AFailureIsShrunkIntoAFileThatFailsAgain) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path() / "shrunk.txt";
+  const Ran ran = run({"explore", "--seeds", "20", "--operations", "200", "--without", "state",
+                       "--shrink", "3", "--shrunk", file});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.out.find("the guard 'state' is off"), std::string::npos) << ran.out;
+  EXPECT_EQ(run({"explore", "--scenario", file, "--without", "state", "--shrink", "0"}).code, 1);
+  EXPECT_EQ(run({"explore", "--scenario", file}).code, 0);
+}
+
+TEST(CommandLine, AblationPrintsTablesOrJson) {
+  const std::vector<std::string> few{"ablation", "--seeds", "1", "--operations", "60"};
+  const Ran text = run(few);
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.out.find("| retired-put-ids | a fill of a put"), std::string::npos) << text.out;
+  std::vector<std::string> as_json = few;
+  as_json.push_back("--json");
+  const json result = json::parse(run(as_json).out);
+  EXPECT_EQ(result.at("seeds"), 1);
+  EXPECT_EQ(result.at("off").size(), 37u);
+  EXPECT_EQ(result.at("off")[0].at("wrong_reads"), 0) << "with all guards";
+}
+
+TEST(CommandLine, ASmallWorldIsExhaustedOrItsShortestWayIsTold) {
+  const Ran good = run({"explore", "--exhaustive", "two-writers"});
+  EXPECT_EQ(good.code, 0) << good.err;
+  EXPECT_NE(good.out.find("exhausted: all"), std::string::npos) << good.out;
+  const Ran bad = run({"explore", "--exhaustive", "two-writers", "--without", "state"});
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_NE(bad.out.find("broken: I1"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("--without state --way '"), std::string::npos) << bad.out;
+  const Ran unknown = run({"explore", "--exhaustive", "of-nobody"});
+  EXPECT_EQ(unknown.code, 1);
+  EXPECT_NE(unknown.err.find("two-replicas"), std::string::npos) << unknown.err;
+}
+
+// A commit's name is a seed, by its first 16 digits.
+TEST(CommandLine, ACommitIsASeed) {
+  const auto hash = [](const std::string& seed) {
+    return json::parse(
+               run({"explore", "--seeds", "1", "--operations", "20", "--json", "--first", seed})
+                   .out)
+        .at("state_hash")
+        .get<std::string>();
+  };
+  EXPECT_EQ(hash("5d2e0123456789abcdef"), hash("5d2e0123456789ab"));
+  EXPECT_NE(hash("5d2e0123456789ab"), hash("5d2e0123456789ac"));
+  EXPECT_EQ(run({"explore", "--first", "xyz"}).code, 2);
 }
 
 TEST(CommandLine, WrongUsageIsExitCode2WithTheReasonOnStderr) {
@@ -77,6 +149,11 @@ TEST(CommandLine, WrongUsageIsExitCode2WithTheReasonOnStderr) {
            {"trace", "generate", "--chat", "weight"},
            {"trace", "generate", "--chat", "weight=-1"},
            {"trace", "generate", "--chat", "think=nan"},
+           {"explore", "--seeds", "0"},
+           {"explore", "--operations", "0"},
+           {"explore", "--threads", "0"},
+           {"ablation", "--seeds", "0"},
+           {"ablation", "--first", "xyz"},
            {"hit-rate"},
            {"hit-rate", trace, "--policy", "mru"},
            {"hit-rate", trace, "--policy", ""},
@@ -163,6 +240,18 @@ TEST(TraceGenerate, WritesWhatItPrints) {
   EXPECT_EQ(run({"trace", "stats", path}).code, 0);
 }
 
+// The defaults are for whoever tries the shipped sample: they show a cache that is too small, and
+// one that is large enough.
+TEST(Defaults, ShowSomethingOnTheShippedSample) {
+  const std::string sample = "workloads/samples/sessions.jsonl";
+  const json rates = json::parse(run({"hit-rate", sample, "--policy", "lru", "--json"}).out);
+  EXPECT_LT(rates.front().at("hit_ratio").get<double>(),
+            0.8 * rates.back().at("hit_ratio").get<double>());
+  const Ran replay = run({"replay", sample, "--verify", "off", "--json"});
+  ASSERT_EQ(replay.code, 0) << replay.err;
+  EXPECT_GT(json::parse(replay.out).at("evictions"), 0);
+}
+
 TEST(HitRate, AsJsonIsAnArrayInTheOrderAsked) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file("t.jsonl", two_lines);
@@ -198,7 +287,7 @@ TEST(Replay, PrintsItsNumbersAndKeepsThemWithPoints) {
   EXPECT_EQ(json::parse(file).at("series").size(), 2u);
 }
 
-TEST(Replay, ABrokenTraceIsExitCode1WithTheLine) {
+TEST(Replay, E10ABrokenTraceIsExitCode1WithTheLine) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file("t.jsonl", two_lines + "{\"timestamp\": 2");
   const Ran ran = run({"replay", trace});
@@ -262,7 +351,7 @@ TEST(Compare, WhatCannotBeReadIsNamed) {
   EXPECT_NE(ran.err.find("name one of the files"), std::string::npos) << ran.err;
 }
 
-TEST(HitRate, OfNoAccessesIsNoData) {
+TEST(HitRate, E7OfNoAccessesIsNoData) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file(
       "t.jsonl", R"({"timestamp": 0, "input_length": 0, "output_length": 7, "hash_ids": []})");

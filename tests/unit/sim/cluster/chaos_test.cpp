@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "tests/unit/sim/cluster/pool.h"
+#include "tests/pool/pool.h"
 
 namespace larder::sim {
 namespace {

@@ -125,6 +125,7 @@ class ReadFlow final : public Flow {
                       buffer.begin() + static_cast<std::ptrdiff_t>(offset.value));
     for (const Stamp& stamp : from_.stamps().read(offset, length)) stamps.write(stamp);
   }
+  void corrupt(Bytes) override {}
   void finish() override {}
   const TrackedMemory& from_;
 };
@@ -139,6 +140,7 @@ class FillFlow final : public Flow {
     into_.write({offset, length, put_, offset},
                 std::span(from_).subspan(offset.value, length.value));
   }
+  void corrupt(Bytes) override {}
   void finish() override {}
   std::vector<std::byte> from_;
   TrackedMemory& into_;

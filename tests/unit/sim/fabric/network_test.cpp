@@ -121,6 +121,7 @@ class Download final : public Flow {
     times.push_back(kernel_.now());
     total += length;
   }
+  void corrupt(Bytes) override {}
   void finish() override { end = kernel_.now(); }
   Kernel& kernel_;
 };

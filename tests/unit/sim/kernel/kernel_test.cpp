@@ -142,7 +142,7 @@ std::uint64_t hash_of_world(std::uint64_t seed) {
   return kernel.hash();
 }
 
-TEST(Kernel, TheSameSeedGivesTheSameHashOnAnyThreadAndAnotherSeedAnother) {
+TEST(Kernel, E8TheSameSeedGivesTheSameHashOnAnyThreadAndAnotherSeedAnother) {
   const std::uint64_t expected = hash_of_world(1);
   EXPECT_EQ(hash_of_world(1), expected);
   EXPECT_NE(hash_of_world(2), expected);

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "sim/report/table.h"
 #include "tests/support/temporary.h"
 #include "workloads/statistics.h"
 
@@ -45,7 +48,7 @@ TEST(Replay, TheSampleGivesTheNumbersThatItAlwaysGave) {
   EXPECT_EQ(record.totals.decision_digest, 0xd3fa1f9b95b49919u);
 }
 
-TEST(Replay, TheSameArgumentsGiveTheSameWorld) {
+TEST(Replay, E8TheSameArgumentsGiveTheSameWorld) {
   const LockstepRecord one = replayed(small);
   LockstepRecord two = replayed(small);
   EXPECT_EQ(to_json(one), to_json(two));
@@ -97,6 +100,65 @@ TEST(Replay, TheSeriesEndsWithTheTotals) {
   EXPECT_EQ(record->series.back().page_hits, record->totals.page_hits);
   EXPECT_EQ(record->series.back().puts, record->totals.puts);
   EXPECT_EQ(record->series.back().decision_digest, record->totals.decision_digest);
+}
+
+TEST(Replay, E9AWarmUpFillsThePoolAndIsNotCounted) {
+  ReplayConfig config = small;
+  const LockstepTotals all = replayed(config).totals;
+  config.requests_max = 150;
+  const LockstepTotals first = replayed(config).totals;
+  config = small;
+  config.warmup_requests = 150;
+  const LockstepRecord record = replayed(config);
+  const LockstepTotals& rest = record.totals;
+  EXPECT_EQ(rest.warmup_requests, 150u);
+  EXPECT_EQ(rest.requests, all.requests - 150);
+  EXPECT_EQ(rest.pages, all.pages - first.pages);
+  EXPECT_EQ(rest.page_hits, all.page_hits - first.page_hits);
+  EXPECT_EQ(rest.tokens_hit, all.tokens_hit - first.tokens_hit);
+  EXPECT_EQ(rest.puts, all.puts - first.puts);
+  EXPECT_EQ(rest.evictions, all.evictions - first.evictions);
+  EXPECT_EQ(rest.bytes_read, all.bytes_read - first.bytes_read);
+  EXPECT_EQ(rest.decision_digest, all.decision_digest) << "it decides the same";
+  EXPECT_EQ(record.series.front().request, 1u);
+  config.warmup_requests = 400;
+  EXPECT_EQ(replay(*sample(), config, {}).error().code(), ErrorCode::invalid_params);
+}
+
+TEST(Replay, E5EveryRequestOfTheTraceIsServedAndEveryPageIsAHitOrAMiss) {
+  for (const std::string& policy : {"lru", "fifo", "leaf-first"}) {
+    ReplayConfig config = small;
+    config.policy = policy;
+    const LockstepTotals totals = replayed(config).totals;
+    EXPECT_EQ(totals.requests, 400u);
+    EXPECT_EQ(totals.pages, 6'034u);
+    // A page behind the first miss may still be there: then it is neither a hit nor put.
+    EXPECT_LE(totals.page_hits + totals.puts, totals.pages);
+    EXPECT_EQ(totals.bytes_written, config.page_bytes * totals.puts);
+  }
+}
+
+TEST(Replay, E9ALoadThatThePoolCannotServeIsSaid) {
+  const TemporaryDirectory directory;
+  std::string burst;  // a hundred requests of a thousand pages within a millisecond
+  for (int i = 0; i < 100; ++i) {
+    burst += R"({"timestamp": )" + std::to_string(i / 50) +
+             R"(, "input_length": 512000, "output_length": 1, "hash_ids": [)";
+    for (int block = 0; block < 1000; ++block) {
+      burst += (block == 0 ? "" : ", ") + std::to_string(1000 * i + block);
+    }
+    burst += "]}\n";
+  }
+  const std::vector<std::filesystem::path> paths{directory.file("burst.jsonl", burst)};
+  const auto trace = open_trace(paths);
+  ASSERT_TRUE(trace);
+  const auto record = replay(**trace, {.verify = false}, {});
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(record->totals.trace_time, std::chrono::milliseconds(1));
+  EXPECT_GT(record->virtual_s, 0.001);
+  const std::array records{*record};
+  EXPECT_NE(to_text(result_rows(records)).find("more than one client in lock step can serve"),
+            std::string::npos);
 }
 
 TEST(Replay, ProgressCanEndIt) {

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <span>
+
+#include "core/base/assert.h"
+#include "core/catalog/catalog.h"
+
+namespace larder {
+namespace {
+
+constexpr std::uint32_t group_bit = 0x80000000;
+constexpr std::uint32_t no_slot = 0xffffffff;
+
+}  // namespace
+
+class Catalog::Names final : public UnitNames {
+ public:
+  explicit Names(const Catalog& catalog) : catalog_(catalog) {}
+  std::uint32_t name(const Evictable& unit) const override {
+    const auto& whole = static_cast<const Unit&>(unit);
+    return whole.slot | (whole.is_group ? group_bit : 0);
+  }
+  Evictable* find(std::uint32_t name) const override {
+    if ((name & group_bit) != 0) return catalog_.groups_.at(name & ~group_bit);
+    return catalog_.objects_.at(name);
+  }
+
+ private:
+  const Catalog& catalog_;
+};
+
+void Catalog::archive(Archive& archive) {
+  archive(tenants_);
+  objects_.archive(archive);
+  // On loading all records are there before the first one names another.
+  extras_.archive(archive, [](Extras&, std::uint32_t) {});
+  groups_.archive(archive, [](Group& group, std::uint32_t slot) {
+    group.slot = slot;
+    group.is_group = true;
+  });
+  for (std::uint32_t slot = 0; slot < objects_.slots() && archive.good(); ++slot) {
+    if (Object* object = objects_.at(slot)) archive_object(archive, *object);
+  }
+  for (std::uint32_t slot = 0; slot < extras_.slots() && archive.good(); ++slot) {
+    if (Extras* own = extras_.at(slot)) archive_extras(archive, *own, slot);
+  }
+  for (std::uint32_t slot = 0; slot < groups_.slots() && archive.good(); ++slot) {
+    if (Group* group = groups_.at(slot)) archive_group(archive, *group, slot);
+  }
+  by_key_.archive(archive);
+  archive(expiries_, soft_pins_, lease_rounds_, complete_, only_in_);
+  order_.archive(archive, Names(*this));
+  if (archive.loading() && archive.good()) restore_order();
+}
+
+void Catalog::archive_unit(Archive& archive, Unit& unit) {
+  archive(unit.in_policy, unit.soft_pinned, unit.place, unit.own_family, unit.bytes, unit.stamp,
+          unit.parent_family);
+  archive(unit.lease.count, unit.lease.round, unit.lease.end, unit.lease.exists_end);
+}
+
+void Catalog::archive_object(Archive& archive, Object& object) {
+  archive_unit(archive, object);
+  archive(object.hard_pin, object.has_checksum, object.upsert, object.tenant, object.put_id,
+          object.size, object.checksum, object.put, object.extras);
+  archive.require(object.tenant < tenants_.size(), "an object has no tenant");
+  archive.require(object.extras == no_extras || extras_.at(object.extras) != nullptr,
+                  "an object's extras are missing");
+  const std::size_t replicas = archive.count(object.replicas.size());
+  for (std::size_t i = 0; i < replicas && archive.good(); ++i) {
+    Replica replica;
+    if (!archive.loading()) replica = object.replicas[i];
+    archive(replica);
+    if (archive.loading()) object.replicas.push_back(replica);
+  }
+}
+
+void Catalog::archive_extras(Archive& archive, Extras& own, std::uint32_t slot) {
+  std::uint32_t object = own.object == nullptr ? no_slot : own.object->slot;
+  std::uint32_t newer = own.newer == nullptr ? no_slot : own.newer->slot;
+  std::uint32_t group = own.group == nullptr ? no_slot : own.group->slot;
+  archive(object, newer, group, own.soft_pin_end, own.expires);
+  if (!archive.loading()) return;
+  own.object = objects_.at(object);
+  own.newer = objects_.at(newer);
+  own.group = groups_.at(group);
+  archive.require(own.object != nullptr && own.object->extras == slot &&
+                      (own.newer != nullptr) == (newer != no_slot) &&
+                      (own.group != nullptr) == (group != no_slot),
+                  "an object's extras name what is not there");
+}
+
+void Catalog::archive_group(Archive& archive, Group& group, std::uint32_t slot) {
+  archive_unit(archive, group);
+  archive(group.tenant, group.name, group.name_hash, group.complete, group.hard_pinned,
+          group.soft_pins);
+  std::vector<std::uint32_t> members;
+  for (const Extras& member : group.members) members.push_back(member.object->extras);
+  archive(members);
+  if (!archive.loading()) return;
+  for (const std::uint32_t member : members) {
+    Extras* const own = extras_.at(member);
+    if (!archive.require(own != nullptr && own->group == &group && groups_.at(slot) == &group,
+                         "a group's member is missing")) {
+      return;
+    }
+    group.members.push_back(*own);
+  }
+  by_group_.insert(&group);
+}
+
+std::vector<Evictable*> Catalog::ordered_units() const {
+  std::vector<Evictable*> units;
+  const auto add = [&](Unit* unit) {
+    if (unit != nullptr && EvictionOrder::contains(*unit)) units.push_back(unit);
+  };
+  for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot) add(objects_.at(slot));
+  for (std::uint32_t slot = 0; slot < groups_.slots(); ++slot) add(groups_.at(slot));
+  return units;
+}
+
+void Catalog::restore_order() {
+  std::vector<Evictable*> units = ordered_units();
+  std::erase_if(units, [](const Evictable* unit) { return EvictionOrder::is_wanted(*unit); });
+  order_.restore(std::move(units));
+}
+
+void Catalog::set_order(EvictionOrder order) {
+  std::vector<Evictable*> units = ordered_units();
+  std::ranges::sort(units, {}, &Evictable::stamp);
+  std::vector<const Evictable*> parents;
+  for (const Evictable* unit : units) parents.push_back(order_.parent(*unit));
+  for (Evictable* unit : units) order_.erase(*unit);
+  order_ = std::move(order);
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const auto* parent = parents[i];
+    if (parent != nullptr && !EvictionOrder::contains(*parent)) parent = nullptr;
+    order_.insert(*units[i], {.soft_pinned = units[i]->soft_pinned, .parent = parent});
+  }
+}
+
+}  // namespace larder

@@ -1,0 +1,39 @@
+#include "sim/cli/seed_argument.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "terminal/arguments.h"
+
+namespace larder::sim {
+namespace {
+
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  if (terminal::parse_number(text, seed)) return seed;
+  const std::string_view digits = std::string_view(text).substr(0, 16);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed, 16);
+  const bool hexadecimal = std::ranges::all_of(
+      text, [](char each) { return std::isxdigit(static_cast<unsigned char>(each)) != 0; });
+  if (error != std::errc() || end != digits.data() + digits.size() || !hexadecimal) {
+    throw CLI::ValidationError("--first", "'" + text + "' is neither a number nor a commit's name");
+  }
+  return seed;
+}
+
+}  // namespace
+
+void add_seed(CLI::App& command, std::uint64_t& seed) {
+  command
+      .add_option_function<std::string>(
+          "--first,--seed", [&seed](const std::string& text) { seed = parse_seed(text); },
+          "The first seed: a number, or a commit's name")
+      ->type_name("SEED")
+      ->default_str("1");
+}
+
+}  // namespace larder::sim
