@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "core/base/printable.h"
 #include "core/eviction/fifo.h"
 #include "core/eviction/leaf_first.h"
 #include "core/eviction/lru.h"
@@ -38,7 +39,7 @@ Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name) {
     known.append(known.empty() ? "" : ", ").append(entry.name);
   }
   return failed(ErrorCode::invalid_params,
-                "no eviction policy is named '" + std::string(name) + "'; there are " + known);
+                "no eviction policy is named " + in_quotes(name) + "; there are " + known);
 }
 
 }  // namespace larder

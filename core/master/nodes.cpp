@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "core/base/printable.h"
 #include "core/master/state.h"
 
 namespace larder {
@@ -136,8 +137,8 @@ void Master::State::add_segments(NodeRecord& node, const RegisterNode& request) 
 Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNode& request) {
   if (lost_.contains(request.incarnation)) {
     return failed(ErrorCode::node_lost, "incarnation " + to_string(request.incarnation) +
-                                            " of node '" + std::string(request.name) +
-                                            "' was given up");
+                                            " of node " + in_quotes(request.name) +
+                                            " was given up");
   }
   LARDER_CHECK(check_registration(request));
   NodeRecord* node = find_node(request.incarnation);

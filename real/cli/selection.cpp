@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/base/printable.h"
 #include "core/pattern/pattern.h"
 #include "terminal/arguments.h"
 
@@ -49,7 +50,7 @@ Result<ListCursor> parse_cursor(std::string_view text) {
     return cursor;
   }
   return failed(ErrorCode::invalid_params,
-                "'" + std::string(text) + "' is no cursor that larder ls has given");
+                in_quotes(text) + " is no cursor that larder ls has given");
 }
 
 Status walk(Pool& pool, const Selection& selection, Walk how,

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "core/base/duration_text.h"
+#include "core/base/printable.h"
 #include "real/cli/commands.h"
 #include "real/cli/pool_options.h"
 #include "real/cli/status_view.h"
@@ -92,7 +93,7 @@ void add_watch_option(CLI::App& command, std::optional<double>& seconds) {
             double parsed = 1;
             if (!text.empty() &&
                 (!terminal::parse_number(text, parsed) || !(parsed >= 0.1) || parsed > 86'400)) {
-              throw CLI::ValidationError("--watch", "'" + text + "' is not 0.1 to 86400 seconds");
+              throw CLI::ValidationError("--watch", in_quotes(text) + " is not 0.1 to 86400 seconds");
             }
             seconds = parsed;
           },

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "core/base/assert.h"
+#include "core/base/printable.h"
 #include "core/protocol/limits.h"
 #include "real/embedded/embedded_pool.h"
 #include "real/rpc/client_link.h"
@@ -85,8 +86,8 @@ Result<Pool> Pool::open(PoolConfig config) {
               "transport auto: tcp, which is all there is to a pool of other processes");
   } else if (config.transport != "tcp") {
     return failed(ErrorCode::not_supported,
-                  "there is no transport '" + config.transport +
-                      "' to a pool of other processes; there are: tcp, and auto, which is tcp");
+                  "there is no transport " + in_quotes(config.transport) +
+                      " to a pool of other processes; there are: tcp, and auto, which is tcp");
   }
   real::TcpOptions tcp{.congestion = std::move(config.tcp_congestion)};
   LARDER_CHECK(check(tcp));

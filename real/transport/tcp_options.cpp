@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "core/base/printable.h"
 #include "real/rpc/socket.h"
 
 namespace larder::real {
@@ -56,7 +57,7 @@ Status check(const TcpOptions& options) {
   std::string exist;
   std::getline(list, exist);
   return failed(ErrorCode::invalid_params,
-                "no TCP congestion control '" + options.congestion + "' (" + why +
+                "no TCP congestion control " + in_quotes(options.congestion) + " (" + why +
                     "); there are auto, system, and of this machine: " + exist);
 }
 

@@ -1,3 +1,4 @@
+#include "core/base/printable.h"
 #include "sim/explore/explore.h"
 
 #include <fmt/format.h>
@@ -170,7 +171,7 @@ Status run(ExploreArguments arguments) {
     bool Guards::* guard = guard_named(name);
     if (guard == nullptr) {
       return failed(ErrorCode::invalid_params,
-                    "no guard is named '" + name + "'; there are " + guard_list());
+                    "no guard is named " + in_quotes(name) + "; there are " + guard_list());
     }
     arguments.config.guards.*guard = false;
   }

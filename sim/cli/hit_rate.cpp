@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/split.h"
@@ -47,7 +48,7 @@ Result<HitRateQuestion> question_of(const HitRateArguments& arguments) {
       question.sizes.emplace_back(blocks);
     } else {
       return failed(ErrorCode::invalid_params,
-                    "--blocks: '" + std::string(size) + "' is neither a number of blocks nor inf");
+                    "--blocks: " + in_quotes(size) + " is neither a number of blocks nor inf");
     }
   }
   return question;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/printable.h"
 #include "sim/cli/commands.h"
 #include "sim/explore/stories.h"
 #include "terminal/output.h"
@@ -13,7 +14,7 @@ namespace {
 Status run(const std::string& name) {
   const auto story = std::ranges::find(stories(), name, &Story::name);
   if (story == stories().end()) {
-    return failed(ErrorCode::invalid_params, "no story is named '" + name + "'; see --help");
+    return failed(ErrorCode::invalid_params, "no story is named " + in_quotes(name) + "; see --help");
   }
   return terminal::print(tell(*story));
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/printable.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
@@ -197,8 +198,8 @@ void set_shape_list(SessionShape& shape, const std::string& flag, std::string_vi
     const std::size_t equals = setting.find('=');
     if (equals == std::string_view::npos ||
         !set_shape(shape, setting.substr(0, equals), setting.substr(equals + 1))) {
-      throw CLI::ValidationError(flag, "'" + std::string(setting) +
-                                           "' is not KEY=NUMBER with one of the keys that --help "
+      throw CLI::ValidationError(flag, in_quotes(setting) +
+                                           " is not KEY=NUMBER with one of the keys that --help "
                                            "names");
     }
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "core/protocol/timing_check.h"
 #include "sim/explore/scenario_text.h"
 
@@ -38,7 +39,7 @@ Result<std::uint8_t> count_of(std::string_view word) {
   std::uint8_t count = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
   if (error == std::errc() && end == word.data() + word.size() && count > 0) return count;
-  return wrong("'" + std::string(word) + "' is not how often: once, twice, or up to 255");
+  return wrong(in_quotes(word) + " is not how often: once, twice, or up to 255");
 }
 
 // The number behind "client", "node" or "master".
@@ -46,7 +47,7 @@ Result<std::size_t> host_of(std::string_view word, std::string_view role, std::s
   for (std::size_t i = 0; i < count; ++i) {
     if (word == std::string(role) + std::to_string(i)) return i;
   }
-  return wrong("there is no " + std::string(role) + " '" + std::string(word) + "'");
+  return wrong("there is no " + std::string(role) + " " + in_quotes(word));
 }
 
 class MayLines {

@@ -1,6 +1,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/base/printable.h"
 #include "sim/exhaustive/search.h"
 
 namespace larder::sim {
@@ -22,7 +23,7 @@ std::string_view name_of(Action::Kind kind) {
 Result<Action> parse_action(std::string_view word) {
   const auto wrong = [&] {
     return failed(ErrorCode::invalid_params,
-                  "'" + std::string(word) + "' is no action of a way, such as request.0.3");
+                  in_quotes(word) + " is no action of a way, such as request.0.3");
   };
   std::array<std::uint64_t, 3> numbers{};
   const std::string_view name = word.substr(0, word.find('.'));

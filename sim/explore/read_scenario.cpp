@@ -217,6 +217,9 @@ Status Reader::setting(std::string_view name, Words& words, bool& known) {
   } else if (name == "values" || name == "transfers") {
     LARDER_CHECK(words.expect("up"));
     LARDER_CHECK(words.expect("to"));
+    if (!scenario_.steps.empty()) {
+      return wrong("'" + std::string(name) + " up to' stands before the first line with 'at'");
+    }
     LARDER_TRY(const Bytes size, words.size());
     if (size == 0_B || size > 1_GiB) {
       return wrong("'" + std::string(name) + " up to' wants 1 byte to 1GiB, not " +
@@ -437,6 +440,7 @@ Result<OperationStep::Item> Reader::item(Operation operation, Words& words) cons
     }
     if (words.take("room")) {
       LARDER_TRY(item.size, words.size());
+      if (item.size == 0_B) return wrong("a room of 0 bytes takes nothing");
     }
   }
   if (operation != Operation::put && operation != Operation::upsert) return item;

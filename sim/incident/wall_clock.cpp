@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/duration_text.h"
+#include "core/base/printable.h"
 
 namespace larder::sim {
 namespace {
@@ -17,8 +18,8 @@ constexpr std::int64_t day_ns = duration_cast<nanoseconds>(days(1)).count();
 
 std::unexpected<Error> no_moment(std::string_view text) {
   return failed(ErrorCode::invalid_params,
-                "'" + std::string(text.substr(0, 100)) +
-                    "' is no moment: it takes 14:03, 14:03:07.5 or 2026-11-30 14:03 in UTC, or "
+                in_quotes(text) +
+                    " is no moment: it takes 14:03, 14:03:07.5 or 2026-11-30 14:03 in UTC, or "
                     "+12.5s after the begin");
 }
 
