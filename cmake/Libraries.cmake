@@ -46,7 +46,7 @@ larder_library(sim/cli        DEPENDS sim/cache sim/exhaustive sim/incident sim/
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes
-larder_library(tests/support  DEPENDS GTest::gtest)  # what tests of several folders need
+larder_library(tests/support  DEPENDS GTest::gtest core/eviction)  # what tests of several folders need
 larder_library(tests/pool     DEPENDS sim/cluster GTest::gtest)  # a simulated pool, for tests
 larder_library(tests/scale    DEPENDS core/master)  # a master with very many objects
 
@@ -57,8 +57,8 @@ larder_program(larder-busy tests/integration/busy.cpp DEPENDS real/daemon real/c
 larder_test(unit/core/base      DEPENDS core/base rapidcheck LABELS quick)
 larder_test(unit/core/protocol  DEPENDS core/protocol LABELS quick)
 larder_test(unit/core/space     DEPENDS core/space core/protocol rapidcheck LABELS quick)
-larder_test(unit/core/eviction  DEPENDS core/eviction rapidcheck LABELS quick)
-larder_test(unit/core/catalog   DEPENDS core/catalog rapidcheck LABELS quick)
+larder_test(unit/core/eviction  DEPENDS core/eviction rapidcheck tests/support LABELS quick)
+larder_test(unit/core/catalog   DEPENDS core/catalog rapidcheck tests/support LABELS quick)
 larder_test(unit/core/pattern   DEPENDS core/pattern rapidcheck LABELS quick)
 larder_test(unit/core/master    DEPENDS core/master tests/scale rapidcheck LABELS quick)
 larder_test(unit/core/node      DEPENDS core/node rapidcheck LABELS quick)
@@ -82,7 +82,7 @@ larder_test(unit/sim/cluster    DEPENDS sim/cluster tests/contract tests/pool LA
 larder_test(unit/sim/faults     DEPENDS sim/faults tests/pool LABELS quick)
 larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/exhaustive DEPENDS sim/exhaustive LABELS quick)
-larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck LABELS quick)
+larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck tests/support LABELS quick)
 larder_test(unit/sim/incident   DEPENDS sim/incident tests/support LABELS quick)
 larder_test(unit/sim/replay     DEPENDS sim/replay sim/report tests/support LABELS quick)
 larder_test(unit/sim/report     DEPENDS sim/report tests/support LABELS quick)

@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <span>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cstddef>
+#include <vector>
 
 #include "core/base/assert.h"
 #include "core/catalog/catalog.h"
@@ -9,6 +11,8 @@ namespace {
 
 constexpr std::uint32_t group_bit = 0x80000000;
 constexpr std::uint32_t no_slot = 0xffffffff;
+
+bool in_order(const Unit* unit) { return unit != nullptr && EvictionOrder::contains(*unit); }
 
 }  // namespace
 
@@ -49,11 +53,17 @@ void Catalog::archive(Archive& archive) {
   by_key_.archive(archive);
   archive(expiries_, soft_pins_, lease_rounds_, complete_, only_in_);
   order_.archive(archive, Names(*this));
-  if (archive.loading() && archive.good()) restore_order();
+  if (!archive.loading()) return;
+  std::size_t ordered = 0;
+  for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot)
+    ordered += in_order(objects_.at(slot));
+  for (std::uint32_t slot = 0; slot < groups_.slots(); ++slot)
+    ordered += in_order(groups_.at(slot));
+  archive.require(ordered == order_.size(), "an order of eviction lacks a unit");
 }
 
 void Catalog::archive_unit(Archive& archive, Unit& unit) {
-  archive(unit.in_policy, unit.soft_pinned, unit.place, unit.own_family, unit.bytes, unit.stamp,
+  archive(unit.place, unit.line, unit.uses, unit.own_family, unit.bytes, unit.stamp,
           unit.parent_family);
   archive(unit.lease.count, unit.lease.round, unit.lease.end, unit.lease.exists_end);
 }
@@ -108,34 +118,27 @@ void Catalog::archive_group(Archive& archive, Group& group, std::uint32_t slot) 
   by_group_.insert(&group);
 }
 
-std::vector<Evictable*> Catalog::ordered_units() const {
-  std::vector<Evictable*> units;
-  const auto add = [&](Unit* unit) {
-    if (unit != nullptr && EvictionOrder::contains(*unit)) units.push_back(unit);
-  };
-  for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot) add(objects_.at(slot));
-  for (std::uint32_t slot = 0; slot < groups_.slots(); ++slot) add(groups_.at(slot));
-  return units;
-}
-
-void Catalog::restore_order() {
-  std::vector<Evictable*> units = ordered_units();
-  std::erase_if(units, [](const Evictable* unit) { return EvictionOrder::is_wanted(*unit); });
-  order_.restore(std::move(units));
-}
-
+// Each comes in behind what it extends, so as to find that there.
 void Catalog::set_order(EvictionOrder order) {
-  std::vector<Evictable*> units = ordered_units();
-  std::ranges::sort(units, {}, &Evictable::stamp);
-  std::vector<const Evictable*> parents;
-  for (const Evictable* unit : units) parents.push_back(order_.parent(*unit));
-  for (Evictable* unit : units) order_.erase(*unit);
-  order_ = std::move(order);
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    const auto* parent = parents[i];
-    if (parent != nullptr && !EvictionOrder::contains(*parent)) parent = nullptr;
-    order_.insert(*units[i], {.soft_pinned = units[i]->soft_pinned, .parent = parent});
+  struct Entry {
+    Evictable* unit;
+    EvictionOrder::Insertion how;
+  };
+  std::vector<Entry> entries;
+  boost::unordered_flat_set<const Evictable*> taken;
+  for (Evictable* unit : order_.units()) {
+    const auto chain = static_cast<std::ptrdiff_t>(entries.size());
+    while (unit != nullptr && taken.insert(unit).second) {
+      Evictable* const parent = order_.parent(*unit);
+      const bool soft_pinned = unit->place == Evictable::Place::soft_pinned;
+      entries.push_back({unit, {.soft_pinned = soft_pinned, .parent = parent}});
+      unit = parent;
+    }
+    std::reverse(entries.begin() + chain, entries.end());
   }
+  for (const Entry& entry : entries) order_.erase(*entry.unit);
+  order_ = std::move(order);
+  for (const Entry& entry : entries) order_.insert(*entry.unit, entry.how);
 }
 
 }  // namespace larder

@@ -40,6 +40,12 @@ Catalog::Name Catalog::name(TenantId tenant, std::string_view text) {
   return {tenant, text, XXH3_64bits_withSeed(text.data(), text.size(), tenant)};
 }
 
+std::uint64_t Catalog::identify(const Evictable& evictable) {
+  const auto& unit = static_cast<const Unit&>(evictable);
+  if (unit.is_group) return static_cast<const Group&>(unit).name_hash;
+  return name_of(static_cast<const Object&>(unit)).hash;
+}
+
 Object* Catalog::head(const Name& key) const {
   const std::uint32_t slot = by_key_.find(key.hash, [&](std::uint32_t candidate) {
     const Object& object = objects_[candidate];
@@ -413,7 +419,8 @@ void Catalog::check_invariants() const {
     LARDER_ASSERT(finished == group->complete && bytes == group->bytes);
     LARDER_ASSERT(hard_pinned == group->hard_pinned && soft_pins == group->soft_pins);
     LARDER_ASSERT(EvictionOrder::contains(*group) == (finished > 0 && hard_pinned == 0));
-    LARDER_ASSERT(!EvictionOrder::contains(*group) || group->soft_pinned == (soft_pins > 0));
+    const auto place = soft_pins > 0 ? Evictable::Place::soft_pinned : Evictable::Place::normal;
+    LARDER_ASSERT(!EvictionOrder::contains(*group) || group->place == place);
   }
   order_.check_invariants();
 }

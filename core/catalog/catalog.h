@@ -45,6 +45,8 @@ class Catalog {
     std::uint64_t hash = 0;
   };
   static Name name(TenantId tenant, std::string_view text);
+  // What names a unit of a catalog for good: the hash of its object's, or its group's, name.
+  static std::uint64_t identify(const Evictable& unit);
 
   struct Versions {
     Object* current = nullptr;  // COMPLETE
@@ -119,8 +121,8 @@ class Catalog {
 
   EvictionOrder& order() { return order_; }
   const EvictionOrder& order() const { return order_; }
-  // Another policy from now on: units enter it in the order of their stamps, with the parents that
-  // the old one knows. O(n log n).
+  // Another policy from now on: units enter it in the order of the old one, with the parents that
+  // that knows. O(n log n).
   void set_order(EvictionOrder order);
   // What its unit extends, where the policy orders by that: an Object or a Group; or nullptr.
   const Unit* parent(const Object& object) const;
@@ -169,9 +171,8 @@ class Catalog {
   void archive_object(Archive& archive, Object& object);
   void archive_extras(Archive& archive, Extras& own, std::uint32_t slot);
   void archive_group(Archive& archive, Group& group, std::uint32_t slot);
-  void restore_order();
-  std::vector<Evictable*> ordered_units() const;
   void add_object(const Object& object, Identity& identity, Time now) const;
+  void add_order(Identity& identity) const;
   static void add_lease(const Lease& lease, Identity& identity, Time now);
   static Name name_of(const Object& object) { return name(object.tenant, object.key()); }
   Extras* extras(const Object& object) const;

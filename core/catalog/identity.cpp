@@ -34,39 +34,38 @@ void Catalog::add_object(const Object& object, Identity& identity, Time now) con
   add_lease(of->lease, identity, now);
 }
 
+void Catalog::add_order(Identity& identity) const {
+  const auto add_name = [&](const Evictable& evictable) {
+    const auto& whole = static_cast<const Unit&>(evictable);
+    if (whole.is_group) {
+      const auto& group = static_cast<const Group&>(whole);
+      identity.add(group.tenant).add(group.name);
+    } else {
+      identity.put(static_cast<const Object&>(whole).put_id);
+    }
+  };
+  for (const Evictable* each : order_.units()) {
+    add_name(*each);
+    identity.add(static_cast<std::uint64_t>(each->place)).add(each->bytes);
+    identity.add(static_cast<std::uint64_t>(each->line));
+    if (const Evictable* above = order_.parent(*each)) add_name(*above);
+  }
+  order_.add_identity(identity);
+}
+
 void Catalog::add_identity(Identity& identity, Time now) const {
   std::vector<const Object*> objects;
-  std::vector<const Object*> ordered;  // by eviction: each stands for its unit
   for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot) {
     const Object* object = objects_.at(slot);
     if (object == nullptr) continue;
     objects.push_back(object);
-    if (EvictionOrder::contains(unit(*object))) ordered.push_back(object);
   }
   std::ranges::sort(objects, {}, [](const Object* each) {
     return std::tuple(each->tenant, each->key(), each->put_id);
   });
   identity.add(objects.size());
   for (const Object* object : objects) add_object(*object, identity, now);
-  // Of equal units, members of one group, the order does not count.
-  std::ranges::sort(ordered, {}, [&](const Object* each) {
-    const Unit& whole = unit(*each);
-    return std::tuple(whole.place, whole.stamp, each->put_id);
-  });
-  for (const Object* object : ordered) {
-    const Unit& whole = unit(*object);
-    identity.put(object->put_id).add(static_cast<std::uint64_t>(whole.place)).add(whole.bytes);
-    if (const Unit* above = parent(*object)) {
-      const auto of_parent =
-          std::ranges::find_if(ordered, [&](const Object* each) { return &unit(*each) == above; });
-      identity.put((*of_parent)->put_id);
-    }
-  }
-  order_.for_each_wanted([&](const Evictable& wanted) {
-    const auto of_unit =
-        std::ranges::find_if(ordered, [&](const Object* each) { return &unit(*each) == &wanted; });
-    identity.put((*of_unit)->put_id);
-  });
+  add_order(identity);
   for (const auto* deadlines : {&expiries_, &soft_pins_}) {
     for (const auto& [at, slot] : deadlines->all()) {
       identity.until(at, now).put(objects_.at(slot)->put_id);

@@ -26,20 +26,28 @@ struct EvictionLinks {
 // to the policy and to EvictionOrder.
 struct Evictable : EvictionLinks {
   static constexpr std::uint32_t no_family = 0xffffffff;
-  enum class Place : std::uint8_t { none, normal, soft_pinned, wanted };
+  // To whom it belongs in an EvictionOrder.
+  enum class Place : std::uint8_t { none, normal, soft_pinned };
+  // Where it stands: in no order; chosen, and waited for; passed over by a policy's round; in line,
+  // or in the second line of a policy that has two.
+  enum class Line : std::uint8_t { none, wanted, deferred, first, second };
 
   Evictable() = default;
   explicit Evictable(Bytes size) : bytes(size) {}
   Evictable(const Evictable&) = delete;
   Evictable& operator=(const Evictable&) = delete;
 
-  bool in_policy = false;
-  bool soft_pinned = false;
   Place place = Place::none;
+  Line line = Line::none;
+  std::uint8_t uses = 0;                 // as its policy counts them; it does not go beyond 255
   std::uint32_t own_family = no_family;  // the children that name this unit as their parent
   Bytes bytes;              // what its eviction would free; EvictionOrder::resize changes it
-  std::uint64_t stamp = 0;  // its place in the order: when it was last inserted, used or deferred
+  std::uint64_t stamp = 0;  // its place in its line, as the policy counts it: lower ones go first
   std::uint32_t parent_family = no_family;  // the children among which this unit is
+
+  // A policy has it.
+  bool in_policy() const { return line >= Line::deferred; }
+  bool in_line() const { return line >= Line::first; }
 };
 static_assert(sizeof(Evictable) == 56, "it is part of the bytes that each key costs the master");
 

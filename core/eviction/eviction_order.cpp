@@ -1,16 +1,17 @@
 #include "core/eviction/eviction_order.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "core/base/assert.h"
 
 namespace larder {
 
-Result<EvictionOrder> EvictionOrder::make(std::string_view policy) {
-  LARDER_TRY(auto normal, make_policy(policy));
-  LARDER_TRY(auto soft_pinned, make_policy(policy));
+using Line = Evictable::Line;
+
+Result<EvictionOrder> EvictionOrder::make(std::string_view policy,
+                                          EvictionPolicy::Identify identify) {
+  LARDER_TRY(auto normal, make_policy(policy, identify));
+  LARDER_TRY(auto soft_pinned, make_policy(policy, identify));
   return EvictionOrder(std::move(normal), std::move(soft_pinned));
 }
 
@@ -20,74 +21,69 @@ EvictionOrder::EvictionOrder(std::unique_ptr<EvictionPolicy> normal,
       soft_pinned_(std::move(soft_pinned)),
       wanted_(std::make_unique<UnitList>()) {}
 
-const Evictable* EvictionOrder::parent(const Evictable& unit) const {
-  if (unit.place == Place::none || unit.place == Place::wanted) return nullptr;
-  return (unit.place == Place::normal ? normal_ : soft_pinned_)->parent(unit);
+Evictable* EvictionOrder::parent(const Evictable& unit) const {
+  return unit.in_policy() ? policy_of(unit).parent(unit) : nullptr;
 }
 
-EvictionPolicy& EvictionOrder::policy_of(const Evictable& unit) {
-  LARDER_ASSERT(unit.place == Place::normal || unit.place == Place::soft_pinned);
+EvictionPolicy& EvictionOrder::policy_of(const Evictable& unit) const {
+  LARDER_ASSERT(contains(unit));
   return unit.place == Place::normal ? *normal_ : *soft_pinned_;
 }
 
 void EvictionOrder::enter(Evictable& unit, const Evictable* parent) {
-  const Place place = unit.soft_pinned ? Place::soft_pinned : Place::normal;
-  // A unit that names itself is in no place yet, so it is a root too.
-  if (parent != nullptr && parent->place != place) parent = nullptr;
-  unit.place = place;
-  policy_of(unit).insert(unit, parent);
+  // A unit that names itself is in no policy yet, so it is a root too.
+  const bool beside = parent != nullptr && parent->place == unit.place && parent->in_policy();
+  policy_of(unit).insert(unit, beside ? parent : nullptr);
 }
 
 void EvictionOrder::leave(Evictable& unit) {
-  LARDER_ASSERT(contains(unit));
-  if (unit.place == Place::wanted) {
-    wanted_->remove(unit);
-    --wanted_size_;
-    wanted_bytes_ -= unit.bytes;
-  } else {
-    policy_of(unit).erase(unit);
-  }
-  unit.place = Place::none;
+  if (!is_wanted(unit)) return policy_of(unit).erase(unit);
+  wanted_->remove(unit);
+  --wanted_size_;
+  wanted_bytes_ -= unit.bytes;
+  unit.line = Line::none;
 }
 
 void EvictionOrder::insert(Evictable& unit, Insertion how) {
   LARDER_ASSERT(!contains(unit));
-  unit.soft_pinned = how.soft_pinned;
+  unit.place = how.soft_pinned ? Place::soft_pinned : Place::normal;
   enter(unit, how.parent);
   bytes_ += unit.bytes;
 }
 
 void EvictionOrder::access(Evictable& unit) {
-  if (unit.place != Place::wanted) return policy_of(unit).access(unit);
+  if (!is_wanted(unit)) return policy_of(unit).access(unit);
   leave(unit);
   enter(unit, nullptr);
 }
 
 void EvictionOrder::erase(Evictable& unit) {
   leave(unit);
+  unit.place = Place::none;
   bytes_ -= unit.bytes;
 }
 
 void EvictionOrder::defer(Evictable& unit) {
-  if (unit.place != Place::wanted) return policy_of(unit).defer(unit);
+  if (!is_wanted(unit)) return policy_of(unit).defer(unit);
   leave(unit);
   enter(unit, nullptr);
 }
 
 void EvictionOrder::want(Evictable& unit) {
-  LARDER_ASSERT(unit.place != Place::wanted);
+  LARDER_ASSERT(!is_wanted(unit));
   leave(unit);
-  unit.place = Place::wanted;
+  unit.line = Line::wanted;
   wanted_->push_back(unit);
   ++wanted_size_;
   wanted_bytes_ += unit.bytes;
 }
 
 void EvictionOrder::set_soft_pinned(Evictable& unit, bool soft_pinned) {
+  const Place place = soft_pinned ? Place::soft_pinned : Place::normal;
   LARDER_ASSERT(contains(unit));
-  if (unit.soft_pinned == soft_pinned) return;
+  if (unit.place == place) return;
   leave(unit);
-  unit.soft_pinned = soft_pinned;
+  unit.place = place;
   enter(unit, nullptr);
 }
 
@@ -95,54 +91,61 @@ void EvictionOrder::resize(Evictable& unit, Bytes bytes) {
   LARDER_ASSERT(contains(unit));
   bytes_ += bytes;
   bytes_ -= unit.bytes;
-  if (unit.place == Place::wanted) {
+  if (is_wanted(unit)) {
     wanted_bytes_ += bytes;
     wanted_bytes_ -= unit.bytes;
   }
   unit.bytes = bytes;
 }
 
-// The wanted ones stand in an order of their own.
+std::vector<Evictable*> EvictionOrder::units() const {
+  std::vector<Evictable*> units = normal_->units();
+  const std::vector<Evictable*> soft_pinned = soft_pinned_->units();
+  units.insert(units.end(), soft_pinned.begin(), soft_pinned.end());
+  wanted_->append_to(units);
+  return units;
+}
+
 void EvictionOrder::archive(Archive& archive, const UnitNames& names) {
   archive(bytes_, wanted_bytes_);
   normal_->archive(archive, names);
   soft_pinned_->archive(archive, names);
-  std::vector<std::uint32_t> wanted;
-  wanted_->for_each([&](const Evictable& unit) { wanted.push_back(names.name(unit)); });
-  archive(wanted);
+  std::vector<Evictable*> wanted;
+  wanted_->append_to(wanted);
+  std::vector<std::uint32_t> order;
+  for (const Evictable* unit : wanted) order.push_back(names.name(*unit));
+  archive(order);
   if (!archive.loading()) return;
-  for (const std::uint32_t name : wanted) {
+  for (const std::uint32_t name : order) {
     Evictable* const unit = names.find(name);
-    if (!archive.require(unit != nullptr && unit->place == Place::wanted, "a unit is not wanted")) {
-      return;
-    }
+    const bool fits = unit != nullptr && is_wanted(*unit) && unit->first == nullptr;
+    if (!archive.require(fits, "a unit is not wanted")) return;
     wanted_->push_back(*unit);
     ++wanted_size_;
   }
 }
 
-void EvictionOrder::restore(std::vector<Evictable*> units) {
-  std::ranges::sort(units, {}, &Evictable::stamp);
-  std::vector<Evictable*> of_place;
-  for (const Place place : {Place::normal, Place::soft_pinned}) {
-    of_place.clear();
-    std::ranges::copy_if(units, std::back_inserter(of_place),
-                         [&](const Evictable* unit) { return unit->place == place; });
-    (place == Place::normal ? normal_ : soft_pinned_)->restore(of_place);
-  }
+void EvictionOrder::add_identity(Identity& identity) const {
+  identity.add(normal_->size()).add(soft_pinned_->size());
+  normal_->add_identity(identity);
+  soft_pinned_->add_identity(identity);
 }
 
 void EvictionOrder::check_invariants() const {
   normal_->check_invariants();
   soft_pinned_->check_invariants();
-  std::size_t size = 0;
+  for (const Evictable* unit : normal_->units()) LARDER_ASSERT(unit->place == Place::normal);
+  for (const Evictable* unit : soft_pinned_->units()) {
+    LARDER_ASSERT(unit->place == Place::soft_pinned);
+  }
+  std::vector<Evictable*> wanted;
+  wanted_->append_to(wanted);
   Bytes bytes;
-  wanted_->for_each([&](const Evictable& unit) {
-    LARDER_ASSERT(unit.place == Place::wanted && !unit.in_policy);
-    ++size;
-    bytes += unit.bytes;
-  });
-  LARDER_ASSERT(size == wanted_size_);
+  for (const Evictable* unit : wanted) {
+    LARDER_ASSERT(contains(*unit) && is_wanted(*unit));
+    bytes += unit->bytes;
+  }
+  LARDER_ASSERT(wanted.size() == wanted_size_);
   LARDER_ASSERT(bytes == wanted_bytes_);
   LARDER_ASSERT(wanted_bytes_ <= bytes_);
 }

@@ -18,7 +18,7 @@ namespace larder {
 //
 // A wanted unit waits at the front: rounds try it before all others, and take it when its short
 // lease is over. Whoever grants short leases must refuse one to a wanted unit (see
-// Evictable::place); then it waits for at most one. A full lease, told by access(), puts it back
+// is_wanted()); then it waits for at most one. A full lease, told by access(), puts it back
 // into its policy.
 //
 // The same contract as EvictionPolicy: one thread, owns no unit, O(1) or the policy's cost.
@@ -27,7 +27,7 @@ class EvictionOrder {
   using Place = Evictable::Place;
 
   // INVALID_PARAMS for a policy that is unknown.
-  static Result<EvictionOrder> make(std::string_view policy);
+  static Result<EvictionOrder> make(std::string_view policy, EvictionPolicy::Identify identify);
   EvictionOrder(EvictionOrder&&) noexcept = default;
   EvictionOrder& operator=(EvictionOrder&&) noexcept = default;
 
@@ -39,7 +39,7 @@ class EvictionOrder {
   void insert(Evictable& unit, Insertion how);
   void access(Evictable& unit);
   void erase(Evictable& unit);
-  // It may not go now. A wanted unit goes back into its policy.
+  // It may not go in this round. A wanted unit goes back into its policy.
   void defer(Evictable& unit);
   // Eviction would take it but for a short lease.
   void want(Evictable& unit);
@@ -50,35 +50,31 @@ class EvictionOrder {
   void resize(Evictable& unit, Bytes bytes);
 
   static bool contains(const Evictable& unit) { return unit.place != Place::none; }
-  static bool is_wanted(const Evictable& unit) { return unit.place == Place::wanted; }
+  static bool is_wanted(const Evictable& unit) { return unit.line == Evictable::Line::wanted; }
 
   // What it stands under; nullptr for a root, and where the policy does not order by that.
-  const Evictable* parent(const Evictable& unit) const;
+  Evictable* parent(const Evictable& unit) const;
 
   // The one wanted for the longest time, or nullptr.
   Evictable* first_wanted() const { return wanted_->front(); }
-  // All of them in that order.
-  template <class Visit>
-  void for_each_wanted(Visit&& visit) const {
-    wanted_->for_each(visit);
-  }
-  const EvictionPolicy& normal() const { return *normal_; }
-  const EvictionPolicy& soft_pinned() const { return *soft_pinned_; }
+  EvictionPolicy& normal() { return *normal_; }
+  EvictionPolicy& soft_pinned() { return *soft_pinned_; }
+  // All units: those of the two policies, then the wanted ones. O(n).
+  std::vector<Evictable*> units() const;
 
   // Of all units, and of the wanted ones among them.
   std::size_t size() const { return normal_->size() + soft_pinned_->size() + wanted_size_; }
   Bytes bytes() const { return bytes_; }
   Bytes wanted_bytes() const { return wanted_bytes_; }
-  // Without its units, as EvictionPolicy::archive. Loading: each of `units` stands in the place
-  // that it names.
+  // As EvictionPolicy::archive and add_identity.
   void archive(Archive& archive, const UnitNames& names);
-  void restore(std::vector<Evictable*> units);
+  void add_identity(Identity& identity) const;
   void check_invariants() const;
 
  private:
   EvictionOrder(std::unique_ptr<EvictionPolicy> normal,
                 std::unique_ptr<EvictionPolicy> soft_pinned);
-  EvictionPolicy& policy_of(const Evictable& unit);
+  EvictionPolicy& policy_of(const Evictable& unit) const;
   void enter(Evictable& unit, const Evictable* parent);
   void leave(Evictable& unit);
 

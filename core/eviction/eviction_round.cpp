@@ -37,19 +37,20 @@ EvictionCounts& EvictionCounts::operator+=(const EvictionCounts& other) {
   return *this;
 }
 
-EvictionRound::EvictionRound(const EvictionOrder& order)
-    : normal_start_(order.normal().newest_stamp()),
-      soft_pinned_start_(order.soft_pinned().newest_stamp()) {}
+EvictionRound::EvictionRound(EvictionOrder& order) {
+  order.normal().begin_round();
+  order.soft_pinned().begin_round();
+}
 
 EvictionRound::Progress EvictionRound::step(EvictionOrder& order, Step step, Evictor& evictor) {
   bool wanted_waits = false;
   Bytes goal = step.goal;
-  for (std::uint32_t looks = 0;; ++looks) {
+  for (std::uint32_t looks = step.looks_max;; --looks) {
     const Bytes promised = wanted_waits ? order.wanted_bytes() : Bytes{};
     if (goal <= promised) return Progress::enough;
-    Evictable* const unit = next(order, wanted_waits);
+    Evictable* const unit = next(order, wanted_waits, looks);
+    if (looks == 0) return Progress::more;
     if (unit == nullptr) return Progress::exhausted;
-    if (looks == step.looks_max) return Progress::more;
 
     const std::optional<SkipReason> reason = evictor.held_by(*unit);
     if (!reason) {
@@ -71,14 +72,12 @@ EvictionRound::Progress EvictionRound::step(EvictionOrder& order, Step step, Evi
   }
 }
 
-Evictable* EvictionRound::next(const EvictionOrder& order, bool wanted_waits) const {
+Evictable* EvictionRound::next(EvictionOrder& order, bool wanted_waits, std::uint32_t& looks) {
   Evictable* const wanted = order.first_wanted();
   if (wanted != nullptr && !wanted_waits) return wanted;
-  Evictable* const normal = order.normal().victim();
-  if (normal != nullptr && normal->stamp <= normal_start_) return normal;
-  Evictable* const soft_pinned = order.soft_pinned().victim();
-  if (soft_pinned != nullptr && soft_pinned->stamp <= soft_pinned_start_) return soft_pinned;
-  return nullptr;
+  Evictable* const normal = order.normal().victim(looks);
+  if (normal != nullptr || looks == 0) return normal;
+  return order.soft_pinned().victim(looks);
 }
 
 void EvictionRound::evict(EvictionOrder& order, Evictable& unit, Evictor& evictor) {

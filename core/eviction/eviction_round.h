@@ -66,17 +66,16 @@ class EvictionRound {
     std::uint32_t looks_max = 512;  // units to look at in this step
   };
 
-  explicit EvictionRound(const EvictionOrder& order);
+  // Ends the round before, of which no step may follow.
+  explicit EvictionRound(EvictionOrder& order);
   Progress step(EvictionOrder& order, Step step, Evictor& evictor);
   const EvictionCounts& counts() const { return counts_; }
 
  private:
-  // The unit whose turn it is, nullptr if this round has seen all.
-  Evictable* next(const EvictionOrder& order, bool wanted_waits) const;
+  // The unit whose turn it is; nullptr if this round has seen all, or has no looks left.
+  static Evictable* next(EvictionOrder& order, bool wanted_waits, std::uint32_t& looks);
   void evict(EvictionOrder& order, Evictable& unit, Evictor& evictor);
 
-  std::uint64_t normal_start_;
-  std::uint64_t soft_pinned_start_;
   EvictionCounts counts_;
 };
 

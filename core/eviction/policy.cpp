@@ -1,45 +1,104 @@
 #include "core/eviction/policy.h"
 
-#include <array>
-#include <string>
-
-#include "core/base/printable.h"
-#include "core/eviction/fifo.h"
-#include "core/eviction/leaf_first.h"
-#include "core/eviction/lru.h"
+#include "core/base/assert.h"
 
 namespace larder {
-namespace {
 
-template <class Policy>
-std::unique_ptr<EvictionPolicy> make() {
-  return std::make_unique<Policy>();
+using Line = Evictable::Line;
+
+void EvictionPolicy::insert(Evictable& unit, const Evictable* parent) {
+  LARDER_ASSERT(unit.line == Line::none);
+  LARDER_ASSERT(parent == nullptr || parent->in_policy());
+  unit.line = Line::first;
+  unit.uses = 0;
+  admit(unit, parent);
+  join(unit);
+  ++size_;
 }
 
-struct Entry {
-  std::string_view name;
-  std::unique_ptr<EvictionPolicy> (*make)();
-};
-constexpr std::array entries{Entry{"lru", make<LruPolicy>}, Entry{"fifo", make<FifoPolicy>},
-                             Entry{"leaf-first", make<LeafFirstPolicy>}};
-constexpr auto names = [] {
-  std::array<std::string_view, entries.size()> result;
-  for (std::size_t i = 0; i < entries.size(); ++i) result[i] = entries[i].name;
-  return result;
-}();
+void EvictionPolicy::access(Evictable& unit) {
+  LARDER_ASSERT(unit.in_policy());
+  count_use(unit);
+  if (unit.in_line()) used(unit);
+}
 
-}  // namespace
-
-std::span<const std::string_view> policy_names() { return names; }
-
-Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name) {
-  std::string known;
-  for (const Entry& entry : entries) {
-    if (entry.name == name) return entry.make();
-    known.append(known.empty() ? "" : ", ").append(entry.name);
+void EvictionPolicy::erase(Evictable& unit) {
+  LARDER_ASSERT(unit.in_policy());
+  const bool was_front = front() == &unit;
+  if (unit.in_line()) {
+    unlink(unit);
+  } else {
+    deferred_.remove(unit);  // or returning_: it hangs on its neighbours alone
   }
-  return failed(ErrorCode::invalid_params,
-                "no eviction policy is named " + in_quotes(name) + "; there are " + known);
+  unit.line = Line::none;
+  --size_;
+  left(unit, was_front);
+}
+
+Evictable* EvictionPolicy::victim(std::uint32_t& looks) {
+  while (Evictable* const unit = returning_.front()) {
+    if (looks == 0) return nullptr;
+    --looks;
+    returning_.remove(*unit);
+    unit->line = Line::first;
+    join(*unit);
+  }
+  return next(looks);
+}
+
+void EvictionPolicy::defer(Evictable& unit) {
+  LARDER_ASSERT(unit.in_line());
+  unlink(unit);
+  unit.line = Line::deferred;
+  deferred_.push_back(unit);
+}
+
+std::vector<Evictable*> EvictionPolicy::units() const {
+  std::vector<Evictable*> units;
+  returning_.append_to(units);
+  append_line(units);
+  deferred_.append_to(units);
+  return units;
+}
+
+void EvictionPolicy::archive(Archive& archive, const UnitNames& names) {
+  std::vector<Evictable*> returning;
+  returning_.append_to(returning);
+  std::size_t left_to_return = returning.size();
+  std::vector<std::uint32_t> order;
+  for (const Evictable* unit : units()) order.push_back(names.name(*unit));
+  archive(clock_, left_to_return, order);
+  archive_rest(archive);
+  if (!archive.loading()) return;
+  for (const std::uint32_t name : order) {
+    Evictable* const unit = names.find(name);
+    // What is linked already was named twice.
+    const bool fits = unit != nullptr && unit->in_policy() && unit->first == nullptr;
+    if (!archive.require(fits && restore(*unit), "an order of eviction names what is not there")) {
+      return;
+    }
+    if (unit->in_line()) {
+      link(*unit);
+    } else {
+      (left_to_return > 0 ? returning_ : deferred_).push_back(*unit);
+      left_to_return -= left_to_return > 0 ? 1 : 0;
+    }
+    ++size_;
+  }
+}
+
+void EvictionPolicy::add_identity(Identity& identity) const {
+  std::vector<Evictable*> returning;
+  returning_.append_to(returning);
+  identity.add(returning.size());
+  add_rest(identity);
+}
+
+void EvictionPolicy::check_invariants() const {
+  const std::vector<Evictable*> all = units();
+  LARDER_ASSERT(all.size() == size_);
+  for (const Evictable* unit : all) LARDER_ASSERT(unit->in_policy());
+  check_line();
 }
 
 }  // namespace larder

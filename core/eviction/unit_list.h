@@ -1,8 +1,8 @@
 #pragma once
 
 #include <boost/intrusive/circular_list_algorithms.hpp>
-#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "core/eviction/evictable.h"
 
@@ -16,17 +16,21 @@ class UnitList {
   UnitList& operator=(const UnitList&) = delete;
 
   bool empty() const { return head_.first == &head_; }
-  Evictable* front() const { return empty() ? nullptr : static_cast<Evictable*>(head_.first); }
+  Evictable* front() const { return unit_of(head_.first); }
+  // The unit behind this one, which is in the list; nullptr behind the last.
+  Evictable* next(const Evictable& unit) const { return unit_of(unit.first); }
   void push_back(Evictable& unit) { Ring::link_before(&head_, &unit); }
   void remove(Evictable& unit) { Ring::unlink(&unit); }
-  // Calls visit(unit) from front to back.
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (const EvictionLinks* at = head_.first; at != &head_; at = at->first)
-      visit(static_cast<const Evictable&>(*at));
+  // Takes over all units of `other`, behind its own.
+  void take_all(UnitList& other) {
+    if (!other.empty()) Ring::transfer(&head_, other.head_.first, &other.head_);
   }
-  // Asserts that the list holds `size` units of a policy, in order of their stamps, up to `newest`.
-  void check_order(std::size_t size, std::uint64_t newest) const;
+  // Its units from front to back. O(n).
+  void append_to(std::vector<Evictable*>& units) const {
+    for (Evictable* unit = front(); unit != nullptr; unit = next(*unit)) units.push_back(unit);
+  }
+  // Asserts that it is linked well, and in order of stamps.
+  void check_order() const;
 
  private:
   struct Traits {
@@ -39,6 +43,10 @@ class UnitList {
     static void set_previous(node_ptr n, node_ptr previous) { n->second = previous; }
   };
   using Ring = boost::intrusive::circular_list_algorithms<Traits>;
+
+  Evictable* unit_of(EvictionLinks* links) const {
+    return links == &head_ ? nullptr : static_cast<Evictable*>(links);
+  }
 
   EvictionLinks head_;
 };

@@ -107,7 +107,7 @@ Result<std::unique_ptr<Master>> Master::load(Archive& archive) {
   LARDER_CHECK(archive.status());
   LARDER_CHECK(config.watermarks.check());
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy));
+  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
   auto state =
       std::make_unique<State>(Time{}, config, MasterIdentity{}, MasterState{}, std::move(order));
   state->archive(archive);
@@ -131,7 +131,7 @@ Status Master::State::change(const MasterChange& change) {
   config.watermarks.high *= smaller;
   config.watermarks.low *= smaller;
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy));
+  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
   if (config.policy != config_.policy) {
     catalog_.set_order(std::move(order));
     round_.reset();

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Master>> Master::make(Time now, const MasterConfig& confi
                                              const MasterState& state) {
   LARDER_CHECK(config.watermarks.check());
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy));
+  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
   if (identity.epoch.value == 0) {
     return failed(ErrorCode::invalid_params, "a master's epoch must not be 0");
   }

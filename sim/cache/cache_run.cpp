@@ -1,12 +1,13 @@
 #include "sim/cache/cache_run.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
 namespace larder::sim {
 
 Result<CacheRun> CacheRun::make(std::string_view policy, CacheBlocks blocks) {
-  LARDER_TRY(auto made, make_policy(policy));
+  LARDER_TRY(auto made, make_policy(policy, identify));
   return CacheRun(std::move(made), CachePoint{.policy = std::string(policy), .blocks = blocks});
 }
 
@@ -44,7 +45,9 @@ CacheRun::Block* CacheRun::insert(BlockNumber number, const Block* parent) {
   policy_->insert(*block, parent);
   if (!point_.blocks || policy_->size() <= *point_.blocks) return block;
 
-  auto* const leaver = static_cast<Block*>(policy_->victim());
+  policy_->begin_round();
+  std::uint32_t looks = std::numeric_limits<std::uint32_t>::max();
+  auto* const leaver = static_cast<Block*>(policy_->victim(looks));
   policy_->erase(*leaver);
   held_[leaver->number] = nullptr;
   spare_ = leaver;

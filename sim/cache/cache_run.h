@@ -31,6 +31,9 @@ class CacheRun {
     BlockNumber number = 0;
   };
   CacheRun(std::unique_ptr<EvictionPolicy> policy, CachePoint point);
+  static std::uint64_t identify(const Evictable& unit) {
+    return static_cast<const Block&>(unit).number;
+  }
   // The block as it stands in the cache now, or nullptr: bypassed.
   Block* insert(BlockNumber number, const Block* parent);
 

@@ -27,9 +27,11 @@ using terminal::with_thousands;
 
 constexpr std::string_view infinite = "inf";
 
+std::string every_policy() { return fmt::format("{}", fmt::join(policy_names(), ",")); }
+
 struct HitRateArguments {
   TraceArguments trace;
-  std::string policies = "lru,fifo,leaf-first";
+  std::string policies = every_policy() + ",belady";
   std::string sizes = "100,300,1000,10000,inf";
   std::uint64_t warmup_requests = 0;
   bool json = false;
@@ -72,10 +74,10 @@ ordered_json to_json(const std::vector<CachePoint>& points) {
 }
 
 std::string to_text(const std::vector<CachePoint>& points) {
-  std::string text = fmt::format("{:<12}{:>14}{:>14}{:>14}{:>14}\n", "policy", "blocks", "accesses",
+  std::string text = fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", "policy", "blocks", "accesses",
                                  "hits", "hit ratio");
   for (const CachePoint& point : points) {
-    text += fmt::format("{:<12}{:>14}{:>14}{:>14}{:>14}\n", point.policy,
+    text += fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", point.policy,
                         point.blocks ? with_thousands(*point.blocks) : std::string(infinite),
                         with_thousands(point.accesses), with_thousands(point.hits),
                         as_percent(point.hit_ratio()));

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/eviction/policy.h"
 
 namespace larder::sim {
 namespace {
@@ -114,8 +117,8 @@ class Drawing {
 };
 
 void Drawing::draw_shape() {
-  constexpr const char* policies[] = {"lru", "fifo", "leaf-first"};
-  scenario_.policy = policies[draw_.below(3)];
+  const std::span<const std::string_view> policies = policy_names();
+  scenario_.policy = policies[draw_.below(policies.size())];
   scenario_.one_sided = draw_.chance(0.5);
   scenario_.checksum = draw_.chance(0.6);
   scenario_.value_max = {std::uint64_t{1} << draw_.from_to(6, 14)};

@@ -204,7 +204,7 @@ Status Reader::setting(std::string_view name, Words& words, bool& known) {
     LARDER_TRY(scenario_.seed, words.number<std::uint64_t>());
   } else if (name == "policy") {
     LARDER_TRY(const std::string_view policy, words.word("a policy"));
-    if (const auto made = make_policy(policy); !made) return wrong(made.error().facts().detail);
+    if (const Status sane = check_policy(policy); !sane) return wrong(sane.error().facts().detail);
     scenario_.policy = policy;
   } else if (name == "one-sided") {
     scenario_.one_sided = true;

@@ -47,7 +47,7 @@ Status check(const ReplayConfig& config) {
                       bytes_text(config.memory * config.nodes) +
                       "; with --verify off there is no such limit");
   }
-  if (const auto policy = make_policy(config.policy); !policy) {
+  if (const Status policy = check_policy(config.policy); !policy) {
     return failed(ErrorCode::invalid_params, "--policy: " + policy.error().facts().detail);
   }
   return {};

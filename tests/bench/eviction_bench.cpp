@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t units = 1'000'000;  // more than the processor's caches hold
 
+std::uint64_t no_identity(const Evictable&) { return 0; }
+
 // Units to use, in random order, fixed before the clock runs.
 std::vector<std::uint32_t> random_units() {
   Random random(1);
@@ -46,7 +48,7 @@ void list_move(benchmark::State& state) {
 BENCHMARK(list_move);
 
 void access(benchmark::State& state, std::string_view policy) {
-  EvictionOrder order = EvictionOrder::make(policy).value();
+  EvictionOrder order = EvictionOrder::make(policy, no_identity).value();
   const std::unique_ptr<Evictable[]> records(new Evictable[units]);
   for (std::size_t i = 0; i < units; ++i)
     order.insert(records[i], {.parent = i % 8 == 0 ? nullptr : &records[i - 1]});
@@ -57,12 +59,15 @@ void access(benchmark::State& state, std::string_view policy) {
 }
 BENCHMARK_CAPTURE(access, lru, "lru");
 BENCHMARK_CAPTURE(access, leaf_first, "leaf-first");
+BENCHMARK_CAPTURE(access, sieve, "sieve");
+BENCHMARK_CAPTURE(access, s3_fifo, "s3-fifo");
+BENCHMARK_CAPTURE(access, cost_aware, "cost-aware");
 
 // Every tenth unit is leased. A unit that is evicted comes back as a new one.
 class PartlyLeasedCatalog final : public Evictor {
  public:
   explicit PartlyLeasedCatalog(std::string_view policy)
-      : order(EvictionOrder::make(policy).value()), records(new Evictable[units]) {
+      : order(EvictionOrder::make(policy, no_identity).value()), records(new Evictable[units]) {
     for (std::size_t i = 0; i < units; ++i) {
       records[i].bytes = 1_MiB;
       order.insert(records[i], {.parent = i % 8 == 0 ? nullptr : &records[i - 1]});

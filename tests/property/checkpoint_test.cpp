@@ -11,9 +11,11 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 #include "core/base/archive.h"
 #include "core/base/assert.h"
+#include "core/eviction/policy.h"
 #include "core/master/effects_digest.h"
 #include "core/master/master.h"
 
@@ -382,7 +384,7 @@ void Twins::step(const Action& action) {
   }
 }
 
-class Checkpoint : public ::testing::TestWithParam<const char*> {};
+class Checkpoint : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(Checkpoint, HasAllThatDecidesWhatTheMasterDoesNext) {
   Counts seen;
@@ -410,7 +412,7 @@ TEST_P(Checkpoint, HasAllThatDecidesWhatTheMasterDoesNext) {
                                                                 {4, Do::pass},
                                                                 {3, Do::checkpoint}}),
                                   rc::gen::inRange(0u, 10000u), rc::gen::inRange(0u, 100000u))));
-    Twins twins(GetParam(), seen);
+    Twins twins(std::string(GetParam()), seen);
     for (const Action& action : actions) twins.run(action);
     twins.finish();
   });
@@ -424,9 +426,9 @@ TEST_P(Checkpoint, HasAllThatDecidesWhatTheMasterDoesNext) {
   EXPECT_GT(seen.evicted, 100);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, Checkpoint, ::testing::Values("lru", "fifo", "leaf-first"),
+INSTANTIATE_TEST_SUITE_P(Policies, Checkpoint, ::testing::ValuesIn(policy_names()),
                          [](const auto& test) {
-                           std::string name = test.param;
+                           std::string name(test.param);
                            std::erase(name, '-');
                            return name;
                          });

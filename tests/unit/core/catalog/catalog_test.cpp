@@ -6,6 +6,8 @@
 
 #include "core/protocol/limits.h"
 
+#include "tests/support/victim.h"
+
 namespace larder {
 namespace {
 
@@ -68,12 +70,12 @@ class CatalogTest : public ::testing::Test {
     catalog.check_invariants();
   }
   PutId next() { return {.epoch = {1}, .counter = ++counter}; }
-  Evictable* victim() const {
-    if (Evictable* normal = catalog.order().normal().victim()) return normal;
-    return catalog.order().soft_pinned().victim();
+  Evictable* victim() {
+    if (Evictable* normal = first_victim(catalog.order().normal())) return normal;
+    return first_victim(catalog.order().soft_pinned());
   }
 
-  Catalog catalog{EvictionOrder::make("lru").value()};
+  Catalog catalog{EvictionOrder::make("lru", Catalog::identify).value()};
   std::uint64_t counter = 0;
   Time now{1000s};
 };
@@ -204,7 +206,7 @@ TEST_F(CatalogTest, SoftPinnedObjectsGoLastUntilTheirPinEnds) {
   EXPECT_TRUE(catalog.end_soft_pin(now + 5s));
   EXPECT_FALSE(catalog.end_soft_pin(now + 5s));
   erase(normal);
-  EXPECT_EQ(catalog.order().normal().victim(), &pinned);
+  EXPECT_EQ(first_victim(catalog.order().normal()), &pinned);
 }
 
 TEST_F(CatalogTest, B10AReadDoesNotMoveTheEndOfAPin) {
@@ -332,7 +334,7 @@ TEST_F(CatalogTest, AHeldObjectStaysLeasedUntilThen) {
 }
 
 TEST_F(CatalogTest, AParentIsAKeyOrAGroupOrNothing) {
-  Catalog leaf_first(EvictionOrder::make("leaf-first").value());
+  Catalog leaf_first(EvictionOrder::make("leaf-first", Catalog::identify).value());
   const auto put_in = [&](std::string_view key, std::string_view group, std::string_view parent) {
     Object& object = leaf_first.add_unfinished(
         name(key), {.put_id = next(), .size = 1_B, .group = optional_name(group)});
@@ -346,11 +348,11 @@ TEST_F(CatalogTest, AParentIsAKeyOrAGroupOrNothing) {
   Object* page = put_in("k", "page", "root");
   Object* leaf = put_in("leaf", "", "page");
   put_in("self", "own", "own");
-  EXPECT_EQ(leaf_first.order().normal().victim(), leaf);
+  EXPECT_EQ(first_victim(leaf_first.order().normal()), leaf);
   leaf_first.erase(*leaf);
-  EXPECT_EQ(leaf_first.order().normal().victim(), &leaf_first.unit(*page));
+  EXPECT_EQ(first_victim(leaf_first.order().normal()), &leaf_first.unit(*page));
   leaf_first.erase(*page);
-  EXPECT_EQ(leaf_first.order().normal().victim(), root);
+  EXPECT_EQ(first_victim(leaf_first.order().normal()), root);
 }
 
 TEST_F(CatalogTest, TheDigestSeesEveryObjectAndMovesWithTime) {

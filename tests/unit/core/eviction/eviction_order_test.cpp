@@ -4,12 +4,16 @@
 
 #include <utility>
 
+#include "tests/support/victim.h"
+
 namespace larder {
 namespace {
 
+std::uint64_t no_identity(const Evictable&) { return 0; }
+
 class Order : public testing::Test {
  protected:
-  EvictionOrder order_ = EvictionOrder::make("leaf-first").value();
+  EvictionOrder order_ = EvictionOrder::make("leaf-first", no_identity).value();
   Evictable a_{10_B}, b_{20_B}, c_{30_B};
 };
 
@@ -41,7 +45,7 @@ TEST_F(Order, AFullLeaseBringsAWantedUnitBackAsTheMostRecentlyUsed) {
   EXPECT_EQ(order_.first_wanted(), &a_);
   order_.access(a_);
   EXPECT_EQ(order_.first_wanted(), nullptr);
-  EXPECT_EQ(order_.normal().victim(), &b_);
+  EXPECT_EQ(first_victim(order_.normal()), &b_);
   order_.check_invariants();
 }
 
@@ -49,8 +53,8 @@ TEST_F(Order, AWantedSoftPinnedUnitComesBackSoftPinned) {
   order_.insert(a_, {.soft_pinned = true});
   order_.want(a_);
   order_.defer(a_);
-  EXPECT_EQ(order_.soft_pinned().victim(), &a_);
-  EXPECT_EQ(order_.normal().victim(), nullptr);
+  EXPECT_EQ(first_victim(order_.soft_pinned()), &a_);
+  EXPECT_EQ(first_victim(order_.normal()), nullptr);
 }
 
 TEST_F(Order, ASoftPinThatEndsMovesTheUnitAmongTheNormalOnes) {
@@ -59,7 +63,7 @@ TEST_F(Order, ASoftPinThatEndsMovesTheUnitAmongTheNormalOnes) {
   order_.set_soft_pinned(a_, false);
   order_.set_soft_pinned(a_, false);
   EXPECT_EQ(order_.normal().size(), 2u);
-  EXPECT_EQ(order_.normal().victim(), &b_);
+  EXPECT_EQ(first_victim(order_.normal()), &b_);
   EXPECT_EQ(order_.soft_pinned().size(), 0u);
   order_.check_invariants();
 }
@@ -69,14 +73,14 @@ TEST_F(Order, AParentElsewhereOrTheUnitItselfMakesARoot) {
   order_.insert(b_, {.parent = &a_});
   order_.insert(c_, {.parent = &c_});
   order_.check_invariants();
-  EXPECT_EQ(order_.soft_pinned().victim(), &a_);
-  EXPECT_EQ(order_.normal().victim(), &b_);
+  EXPECT_EQ(first_victim(order_.soft_pinned()), &a_);
+  EXPECT_EQ(first_victim(order_.normal()), &b_);
 }
 
 TEST_F(Order, AParentInTheSamePolicyOutlivesItsChild) {
   order_.insert(a_, {});
   order_.insert(b_, {.parent = &a_});
-  EXPECT_EQ(order_.normal().victim(), &b_);
+  EXPECT_EQ(first_victim(order_.normal()), &b_);
 }
 
 TEST_F(Order, MovesWithWhatStandsInIt) {
@@ -90,7 +94,7 @@ TEST_F(Order, MovesWithWhatStandsInIt) {
 }
 
 TEST_F(Order, AnUnknownPolicyIsRefused) {
-  EXPECT_EQ(EvictionOrder::make("").error().code(), ErrorCode::invalid_params);
+  EXPECT_EQ(EvictionOrder::make("", no_identity).error().code(), ErrorCode::invalid_params);
 }
 
 }  // namespace

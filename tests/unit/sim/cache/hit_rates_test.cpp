@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/unit/sim/cache/naive_cache.h"
@@ -115,7 +117,19 @@ TEST_F(ConversationTrace, TheBoundIsExact) {
 }
 
 TEST_F(ConversationTrace, EveryPolicyCountsLikeANaiveCacheAndTheCurve) {
-  const std::array<std::uint64_t, 2> sizes{100, 10'000};
+  struct Golden {
+    std::string_view policy;
+    std::array<std::uint64_t, 2> hits;
+  };
+  const std::array<std::uint64_t, 2> sizes{1'000, 10'000};
+  constexpr std::array golden{
+      Golden{"lru", {12'831, 60'921}},        Golden{"fifo", {12'559, 53'812}},
+      Golden{"lfu", {13'871, 38'013}},        Golden{"clock", {12'884, 61'828}},
+      Golden{"sieve", {13'871, 38'013}},      Golden{"s3-fifo", {16'723, 56'280}},
+      Golden{"leaf-first", {12'847, 61'046}}, Golden{"length-aware", {14'543, 32'380}},
+      Golden{"cost-aware", {13'071, 62'399}}, Golden{"lfu-da", {13'350, 65'438}},
+  };
+  ASSERT_TRUE(std::ranges::equal(golden, policy_names(), {}, &Golden::policy));
   BlockNumbers numbers;
   LruCurve curve;
   std::vector<CacheRun> runs;
@@ -136,6 +150,7 @@ TEST_F(ConversationTrace, EveryPolicyCountsLikeANaiveCacheAndTheCurve) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const CachePoint& point = runs[i].point();
     EXPECT_EQ(point.hits, naive[i].hits) << point.policy << " " << *point.blocks;
+    EXPECT_EQ(point.hits, golden[i / 2].hits[i % 2]) << point.policy << " " << *point.blocks;
     EXPECT_EQ(point.leading_hits, naive[i].leading_hits) << point.policy << " " << *point.blocks;
     EXPECT_EQ(point.bypassed, naive[i].bypassed) << point.policy << " " << *point.blocks;
     if (point.policy == "lru") EXPECT_EQ(point, curve.at(point.blocks));

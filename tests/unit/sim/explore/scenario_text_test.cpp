@@ -99,7 +99,8 @@ TEST(ScenarioText, WhatIsWrongIsNamedWithItsLineAndWhatIsKnown) {
            {"node1 100B",
             "file:4: a segment of 100 bytes: wants a multiple of 64 bytes, up to 1GiB"},
            {"policy mru",
-            "file:4: no eviction policy is named 'mru'; there are lru, fifo, leaf-first"},
+            "file:4: no eviction policy is named 'mru'; there are lru, fifo, lfu, clock, "
+            "sieve, s3-fifo, leaf-first, length-aware, cost-aware, lfu-da"},
            {"timing leas 1s", "file:4: 'leas' is no setting of timing; known are heartbeat"},
            {"timing lease 0s", "file:4: no setting of timing is 0"},
            {"links lose 2", "file:4: '2' is no probability from 0 to 1"},
