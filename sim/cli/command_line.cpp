@@ -34,6 +34,7 @@ int run_command_line(int argc, const char* const* argv) {
   Status outcome;
   add_trace(app, outcome);
   add_hit_rate(app, outcome);
+  add_sweep(app, outcome);
   add_explore(app, outcome);
   add_ablation(app, outcome);
   add_story(app, outcome);

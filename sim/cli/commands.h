@@ -17,6 +17,7 @@ int run_command_line(int argc, const char* const* argv);
 // outlives `app`.
 void add_trace(CLI::App& app, Status& outcome);
 void add_hit_rate(CLI::App& app, Status& outcome);
+void add_sweep(CLI::App& app, Status& outcome);
 void add_explore(CLI::App& app, Status& outcome);
 void add_ablation(CLI::App& app, Status& outcome);
 void add_story(CLI::App& app, Status& outcome);

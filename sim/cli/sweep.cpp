@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "sim/cache/hit_rates.h"
+#include "sim/cli/commands.h"
+#include "terminal/output.h"
+#include "workloads/input_file.h"
+#include "workloads/json_problem.h"
+#include "workloads/trace.h"
+
+namespace larder::sim {
+namespace {
+
+using terminal::print;
+using terminal::with_thousands;
+
+constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+
+struct SweepTrace {
+  std::string path;  // below the folder of traces
+  std::vector<CacheBlocks> sizes;
+};
+struct Sweep {
+  std::vector<SweepTrace> traces;
+  std::vector<std::string> policies;
+};
+struct SweepArguments {
+  std::filesystem::path file;
+  std::filesystem::path folder;
+};
+
+// What one policy made of all traces.
+struct Score {
+  double miss_ratios = 0;  // their sum over all traces and sizes
+  std::uint64_t misses = 0;
+};
+
+Result<Sweep> read_sweep(const std::filesystem::path& path) {
+  LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(path));
+  LARDER_TRY(const std::string text, file.rest(file_bytes_max));
+  try {
+    Sweep sweep;
+    const auto json = nlohmann::json::parse(text);
+    for (const auto& trace : json.at("traces")) {
+      SweepTrace& one = sweep.traces.emplace_back();
+      one.path = trace.at("path");
+      for (const std::uint64_t blocks : trace.at("blocks")) one.sizes.emplace_back(blocks);
+    }
+    sweep.policies = json.at("policies").get<std::vector<std::string>>();
+    return sweep;
+  } catch (const nlohmann::json::exception& error) {
+    return failed(ErrorCode::bad_file, path.string() + ": " + workloads::json_problem(error));
+  }
+}
+
+std::string row(const std::string& name, const std::vector<std::string>& columns) {
+  std::string text = fmt::format("{:<14}", name);
+  for (const std::string& column : columns) text += fmt::format("{:>12}", column);
+  return text + "\n";
+}
+
+// The misses of each policy in each size; adds them to the scores.
+Result<std::string> table(const Sweep& sweep, const SweepTrace& trace,
+                          const std::filesystem::path& folder,
+                          std::map<std::string, Score>& scores) {
+  const std::vector<std::filesystem::path> paths{folder / trace.path};
+  LARDER_TRY(const auto reader, workloads::open_trace(paths));
+  LARDER_TRY(const auto points,
+             hit_rates(*reader, {.policies = sweep.policies, .sizes = trace.sizes}));
+  std::vector<std::string> columns;
+  for (const CacheBlocks& size : trace.sizes) columns.push_back(with_thousands(*size));
+  std::string text = "\nMisses of " + with_thousands(points.front().accesses) + " accesses in " +
+                     trace.path + ", by the blocks that the cache holds\n" + row("", columns);
+  auto point = points.begin();
+  for (const std::string& policy : sweep.policies) {
+    columns.clear();
+    for (std::size_t i = 0; i < trace.sizes.size(); ++i, ++point) {
+      // What is not reached from the start of its request is no use.
+      const std::uint64_t misses = point->accesses - point->leading_hits;
+      columns.push_back(with_thousands(misses));
+      scores[policy].misses += misses;
+      scores[policy].miss_ratios +=
+          static_cast<double>(misses) / static_cast<double>(point->accesses);
+    }
+    text += row(policy, columns);
+  }
+  return text;
+}
+
+Status run(const SweepArguments& arguments) {
+  LARDER_TRY(const Sweep sweep, read_sweep(arguments.file));
+  std::map<std::string, Score> scores;
+  std::size_t points = 0;
+  for (const SweepTrace& trace : sweep.traces) {
+    LARDER_TRY(const std::string text, table(sweep, trace, arguments.folder, scores));
+    LARDER_CHECK(print(text));
+    points += trace.sizes.size();
+  }
+  std::vector<std::pair<std::string, Score>> best(scores.begin(), scores.end());
+  std::ranges::sort(best, {}, [](const auto& each) { return each.second.miss_ratios; });
+  std::string text =
+      "\nAll together, the fewest misses first\n" + row("", {"miss ratio", "misses"});
+  for (const auto& [policy, score] : best) {
+    text += row(policy, {fmt::format("{:.2f} %", 100 * score.miss_ratios / double(points)),
+                         with_thousands(score.misses)});
+  }
+  return print(text + "The miss ratio is the mean over all traces and sizes.\n");
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Status& outcome) {
+  CLI::App* command = app.add_subcommand(
+      "sweep", "Compares eviction policies over the traces and sizes that a file names");
+  command->footer(
+      "The file is JSON: {\"policies\": [NAME, ...], \"traces\": [{\"path\": FILE_OR_FOLDER, "
+      "\"blocks\": [SIZE, ...]}, ...]}.\nA block counts as missed unless all before it in its "
+      "request are there too.\n"
+      "Example: larder-sim sweep docs/decisions/0007-sweep.json ../shared/traces");
+  const auto arguments = std::make_shared<SweepArguments>();
+  command->add_option("FILE", arguments->file, "What to compare")->required();
+  command->add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
+      ->required();
+  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+}
+
+}  // namespace larder::sim
