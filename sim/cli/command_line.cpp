@@ -41,6 +41,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_replay(app, outcome);
   add_compare(app, outcome);
   add_incident(app, outcome);
+  add_hardware(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

@@ -24,5 +24,6 @@ void add_story(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
 void add_compare(CLI::App& app, Status& outcome);
 void add_incident(CLI::App& app, Status& outcome);
+void add_hardware(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

@@ -1,0 +1,33 @@
+#include "sim/cli/hardware_argument.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "core/base/printable.h"
+#include "proto/hardware/hardware_file.h"
+
+namespace larder::sim {
+
+Result<Hardware> load_hardware(const std::string& preset_or_file) {
+  const auto presets = hardware_preset_names();
+  if (std::ranges::find(presets, preset_or_file) != presets.end()) {
+    return hardware_preset(preset_or_file);
+  }
+  std::error_code missing;
+  if (!std::filesystem::exists(preset_or_file, missing)) {
+    const Result<Hardware> none = hardware_preset(preset_or_file);
+    return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
+  }
+  std::ifstream file(preset_or_file, std::ios::binary);
+  if (!file) return failed(ErrorCode::file_open_fail, in_quotes(preset_or_file));
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad()) return failed(ErrorCode::file_read_fail, in_quotes(preset_or_file));
+  Result<Hardware> hardware = read_hardware(text);
+  if (hardware) return hardware;
+  return failed(hardware.error().code(),
+                printable(preset_or_file, 200) + ": " + hardware.error().facts().detail);
+}
+
+}  // namespace larder::sim

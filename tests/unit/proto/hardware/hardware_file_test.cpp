@@ -1,0 +1,178 @@
+#include "proto/hardware/hardware_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+namespace larder {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// The smallest host that can be.
+const std::string small = R"({
+  "hosts": [
+    {"name": "small", "count": 1,
+     "parts": [{"name": "s", "kind": "socket"},
+               {"name": "m", "kind": "dram", "capacity_bytes": 1024},
+               {"name": "r", "kind": "root-port"},
+               {"name": "n", "kind": "nic", "bytes_per_second": 3.125e9,
+                "messages_per_second": 1000000, "rail": 0}],
+     "links": [{"between": ["s", "m"], "bytes_per_second": 100, "count": 6, "shared": true,
+                "latency_ns": 95},
+               {"between": ["s", "r"], "bytes_per_second": 10, "latency_ns": 150},
+               {"between": ["r", "n"], "bytes_per_second": 10, "latency_ns": 150}],
+     "costs": {"posting_ns": 7}}
+  ],
+  "network": {"hosts_per_leaf": 4, "spines": 0, "nic_to_leaf_ns": 11}
+})";
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(HardwareFile, IsReadWithWhatItSaysAndDefaultsForTheRest) {
+  const Hardware hardware = read_hardware(small).value();
+  ASSERT_EQ(hardware.hosts.size(), 1u);
+  const HardwareHost& host = hardware.hosts[0];
+  EXPECT_EQ(host.parts[1], (HardwarePart{.name = "m", .kind = PartKind::dram, .capacity = {1024}}));
+  EXPECT_EQ(host.parts[3].per_second, Bytes{3'125'000'000});
+  EXPECT_EQ(host.links[0], (HardwareLink{.between = {"s", "m"},
+                                         .per_second = {100},
+                                         .count = 6,
+                                         .shared = true,
+                                         .latency = Duration(95)}));
+  EXPECT_EQ(host.links[1].count, 1u);
+  EXPECT_EQ(host.costs.posting, Duration(7));
+  EXPECT_EQ(host.costs.completion, TransferCosts{}.completion);
+  EXPECT_EQ(hardware.network.nic_to_leaf, Duration(11));
+  EXPECT_EQ(hardware.network.leaf_to_spine, HardwareNetwork{}.leaf_to_spine);
+}
+
+TEST(HardwareFile, EveryPresetIsReadBackAsItWasWritten) {
+  for (const std::string_view name : hardware_preset_names()) {
+    const Hardware hardware = hardware_preset(name).value();
+    const auto read = read_hardware(write_hardware(hardware));
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, hardware) << name;
+  }
+}
+
+TEST(HardwareFile, TakesHostsFromPresets) {
+  const Hardware hardware = read_hardware(R"({"hosts": [{"preset": "8xh20-4x200", "count": 3},
+                                  {"preset": "cpu-2x100", "count": 2, "name": "pool"}],
+                        "network": {"hosts_per_leaf": 8, "spines": 2,
+                                    "uplink_bytes_per_second": 1e11}})")
+                                .value();
+  ASSERT_EQ(hardware.hosts.size(), 2u);
+  EXPECT_EQ(hardware.hosts[0].name, "8xh20-4x200");
+  EXPECT_EQ(hardware.hosts[0].count, 3u);
+  EXPECT_EQ(hardware.hosts[1].name, "pool");
+  EXPECT_EQ(hardware.hosts[1].parts, hardware_preset("cpu-2x100").value().hosts[0].parts);
+}
+
+struct Bad {
+  std::string text;
+  const char* place;
+  const char* reason;
+};
+
+TEST(HardwareFile, E10ABadFileIsAnErrorThatNamesThePlace) {
+  const std::pair<const char*, Bad> table[] = {
+      {"empty", {"", "the file: no JSON", "column 1"}},
+      {"cut off", {small.substr(0, 100), "the file: no JSON", "line 5"}},
+      {"no object", {"[]", "the file: array where an object belongs", "hosts"}},
+      {"no hosts", {"{}", "the file: 'hosts' is missing", ""}},
+      {"an empty list", {R"({"hosts": []})", "/hosts: ", "there is none"}},
+      {"hosts that are no list", {R"({"hosts": 3})", "/hosts: ", "number where a list belongs"}},
+      {"a host that is none",
+       {R"({"hosts": [7]})", "/hosts/0: ", "number where an object belongs"}},
+      {"an unknown key",
+       {replaced(small, "\"network\"", "\"netwrok\""), "the file: 'netwrok' is no key here",
+        "there are hosts, network"}},
+      {"an unknown key of a link",
+       {replaced(small, "\"count\": 6", "\"lanes\": 6"), "/hosts/0/links/0: 'lanes' is no key here",
+        "between"}},
+      {"a key twice",
+       {replaced(small, "\"count\": 1", "\"count\": 1, \"count\": 2"),
+        "the file: 'count' stands twice", ""}},
+      {"a missing key",
+       {replaced(small, ", \"latency_ns\": 150", ""), "/hosts/0/links/1: 'latency_ns' is missing",
+        ""}},
+      {"a number that is text",
+       {replaced(small, "1024", "\"1KiB\""),
+        "/hosts/0/parts/1/capacity_bytes: ", "string where a number belongs"}},
+      {"a negative number",
+       {replaced(small, "1024", "-1"), "/hosts/0/parts/1/capacity_bytes: ", "-1 is no whole"}},
+      {"a fraction",
+       {replaced(small, "1024", "1.5"), "/hosts/0/parts/1/capacity_bytes: ", "1.5 is no whole"}},
+      {"a number beyond all",
+       {replaced(small, "1024", "1e300"), "/hosts/0/parts/1/capacity_bytes: ", "too large"}},
+      {"a count beyond 32 bits",
+       {replaced(small, "\"count\": 6", "\"count\": 4294967297"),
+        "/hosts/0/links/0/count: ", "too large"}},
+      {"a flag that is none",
+       {replaced(small, "true", "1"), "/hosts/0/links/0/shared: ", "true or false"}},
+      {"a part without kind",
+       {replaced(small, ", \"kind\": \"socket\"", ""), "/hosts/0/parts/0: ", "a kind: socket"}},
+      {"an unknown kind",
+       {replaced(small, "\"socket\"", "\"cpu\""), "/hosts/0/parts/0/kind: 'cpu' is no kind",
+        "pcie-switch"}},
+      {"a leaf in a host",
+       {replaced(small, "\"socket\"", "\"leaf\""), "/hosts/0/parts/0/kind: ", "no kind"}},
+      {"a key of another kind of part",
+       {replaced(small, "\"socket\"", "\"socket\", \"rail\": 1"),
+        "/hosts/0/parts/0: 'rail' is no key", "name, kind"}},
+      {"three ends",
+       {replaced(small, "[\"s\", \"m\"]", "[\"s\", \"m\", \"r\"]"), "/hosts/0/links/0/between: 3",
+        "two"}},
+      {"an end that is a number",
+       {replaced(small, "[\"s\", \"m\"]", "[\"s\", 3]"), "/hosts/0/links/0/between/1: ", "name"}},
+      {"an end that is nowhere",
+       {replaced(small, "[\"s\", \"m\"]", "[\"s\", \"x\"]"),
+        "/hosts/0/links/0/between/1: ", "'x' is no part"}},
+      {"zero bandwidth",
+       {replaced(small, "\"bytes_per_second\": 100", "\"bytes_per_second\": 0"),
+        "/hosts/0/links/0/bytes_per_second: ", "0 is not from 1"}},
+      {"an unknown preset",
+       {R"({"hosts": [{"preset": "x", "count": 1}]})", "/hosts/0/preset: ", "cpu-1x25"}},
+      {"a preset without count",
+       {R"({"hosts": [{"preset": "cpu-1x25"}]})", "/hosts/0: 'count' is missing", ""}},
+      {"a preset with parts",
+       {R"({"hosts": [{"preset": "cpu-1x25", "count": 1, "parts": []}]})",
+        "/hosts/0: 'parts' is no key", "preset, count"}},
+      {"a cost that is none",
+       {replaced(small, "\"posting_ns\": 7", "\"posting\": 7"), "/hosts/0/costs: 'posting'",
+        "posting_ns"}},
+      {"a network without leaves",
+       {replaced(small, "\"hosts_per_leaf\": 4, ", ""), "/network: 'hosts_per_leaf' is missing",
+        ""}},
+  };
+  for (const auto& [what, bad] : table) {
+    const auto read = read_hardware(bad.text);
+    ASSERT_FALSE(read) << what;
+    EXPECT_EQ(read.error().code(), ErrorCode::bad_file) << what;
+    EXPECT_THAT(read.error().facts().detail, StartsWith(bad.place)) << what;
+    EXPECT_THAT(read.error().facts().detail, HasSubstr(bad.reason)) << what;
+  }
+}
+
+TEST(HardwareFile, E10EveryPrefixOfAFileIsRefused) {
+  for (std::size_t length = 0; length + 1 < small.size(); ++length) {
+    EXPECT_FALSE(read_hardware(std::string_view(small).substr(0, length))) << length;
+  }
+}
+
+TEST(HardwareFile, E10DeepNestingIsNoCrash) {
+  EXPECT_FALSE(read_hardware(std::string(100'000, '[')));
+  EXPECT_FALSE(
+      read_hardware("{\"hosts\": " + std::string(10'000, '[') + std::string(10'000, ']') + "}"));
+}
+
+}  // namespace
+}  // namespace larder
