@@ -1,0 +1,123 @@
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/topology/topology.h"
+
+namespace larder::sim {
+
+// The rates of flows that share the edges of a graph: max-min fair, that is, no flow can be given
+// more without taking from one that has no more. Each flow then has an edge that is full and on
+// which no flow has more than it (its bottleneck), or what limits it alone; and where that holds
+// for all, the rates are the max-min fair ones, which are unique.
+//
+// A change re-solves only what it touches. The flows at hand (the new one and those that have more
+// than its least share; or those that had their bottleneck on an edge of the one that ends) are
+// given new rates beside all others, which stand; then the sentence above is checked on the edges
+// of those flows, and whom it fails for joins them, until it holds. So a change spreads as far as
+// rates change, and is never larger than the part of the graph that hangs together by full edges.
+// Edges that could carry all their flows at their limits are not even looked at.
+//
+// Flows go by small numbers that the caller gives and uses again. Rates are doubles: the same calls
+// give the same rates to the bit, and those of solve_all() but for rounding (1e-9).
+class MaxMin {
+ public:
+  struct Change {
+    std::uint32_t flow = 0;
+    double per_second = 0;
+  };
+  static constexpr Bytes no_limit{std::numeric_limits<std::uint64_t>::max()};
+
+  // What each edge can carry, by number. Precondition, of all: above zero, at most 10^15 a second.
+  explicit MaxMin(std::span<const Bytes> per_second);
+
+  // A flow on all edges of `path` (twice on one that is there twice), which moves at `limit` at
+  // most. Appends each flow whose rate is another one now, the new one among them, in an order that
+  // depends on the calls alone.
+  // Precondition: the number is free; the path is not empty or there is a limit, which is not zero.
+  void start(std::uint32_t flow, std::span<const EdgeId> path, Bytes limit,
+             std::vector<Change>& changed);
+  void end(std::uint32_t flow, std::vector<Change>& changed);
+  // From now on the edge carries this.
+  void set_capacity(EdgeId edge, Bytes per_second, std::vector<Change>& changed);
+
+  double rate(std::uint32_t flow) const { return flows_[flow].rate; }
+  // Of all flows on it.
+  double carried(EdgeId edge) const;
+  Bytes capacity(EdgeId edge) const { return {edges_[edge.value].capacity}; }
+
+  // The rates by flow number, from nothing and by the textbook; zero for numbers that are free. For
+  // tests, which hold it against rate(). O(edges times hops of all flows).
+  std::vector<double> solve_all() const;
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+
+  struct User {
+    std::uint32_t flow;
+    std::uint32_t hop;  // of that flow
+  };
+  struct Edge {
+    std::uint64_t capacity = 0;
+    Wide demand = 0;                  // of all its flows at their bounds
+    std::uint32_t bottleneck_of = 0;  // of so many flows
+    std::uint32_t unsettled = 0;      // while solving: hops of flows that have no new rate yet
+    std::uint32_t seen = 0;           // the pass that looked at it last
+    double left = 0;                  // while solving: for those hops
+    std::vector<User> users;
+
+    bool can_fill() const { return demand > capacity; }
+    double share() const { return left / unsettled; }
+  };
+  struct Hop {
+    std::uint32_t edge;
+    std::uint32_t place;  // in the edge's users
+  };
+  struct Flow {
+    double rate = 0;
+    double before = 0;        // while solving
+    std::uint64_t limit = 0;  // its own; zero: the number is free
+    std::uint64_t bound = 0;  // and that of its narrowest edge
+    std::uint32_t bottleneck = nowhere;
+    std::uint32_t gathered = 0;  // the change that gathered it last
+    bool settled = false;        // while solving
+    boost::container::small_vector<Hop, 14> hops;
+  };
+  struct Candidate {
+    double share;
+    std::uint32_t edge;
+  };
+
+  std::uint64_t bound_of(const Flow& flow) const;
+  void join(std::uint32_t flow, std::uint32_t edge);
+  void leave(std::uint32_t flow);
+  void set_bottleneck(Flow& flow, std::uint32_t edge);
+
+  void begin_change();
+  void gather(std::uint32_t flow);
+  void gather_users(std::uint32_t edge);
+  void gather_part();
+  void solve(std::vector<Change>& changed);
+  void share_out();
+  void prepare_edges();
+  void fill_edge(std::uint32_t edge, double share);
+  void settle(Flow& flow, double rate, std::uint32_t edge);
+  bool gather_wronged();
+  void gather_wronged(const Edge& edge, std::uint32_t number);
+
+  std::vector<Edge> edges_;
+  std::vector<Flow> flows_;
+  std::uint32_t change_ = 0;
+  std::uint32_t pass_ = 0;
+  std::vector<std::uint32_t> gathered_;  // the flows at hand
+  std::vector<std::uint32_t> touched_;   // their edges
+  std::vector<Candidate> candidates_;    // a heap, the least share first
+};
+
+}  // namespace larder::sim
