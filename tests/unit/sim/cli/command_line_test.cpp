@@ -41,8 +41,13 @@ const std::string two_lines =
     "\n";
 
 TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
-  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
-           {"trace", "stats"}, {"trace", "generate"}, {"hit-rate"}, {"replay"}, {"compare"}}) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"trace", "stats"},
+                                             {"trace", "generate"},
+                                             {"hit-rate"},
+                                             {"replay"},
+                                             {"compare"},
+                                             {"hardware"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const Ran ran = run(arguments);
@@ -369,6 +374,67 @@ TEST(HitRate, OfTheConversationTraceIsTheIndependentlyComputedOne) {
   std::vector<int> hits;
   for (const json& point : json::parse(ran.out)) hits.push_back(point.at("hits"));
   EXPECT_EQ(hits, (std::vector<int>{12'831, 60'921, 102'290, 105'710}));
+}
+
+TEST(Hardware, WithoutANameListsThePresets) {
+  const Ran ran = run({"hardware"});
+  EXPECT_EQ(ran.code, 0);
+  for (const char* name : {"8xh800-8x200", "8xh800-4x200", "8xa100-2x100", "8xh20-4x200",
+                           "8xh200-8x400", "cpu-1x25", "cpu-2x100"}) {
+    EXPECT_NE(ran.out.find(name), std::string::npos) << name;
+  }
+}
+
+TEST(Hardware, ShowsLinksNearNicsAndAPath) {
+  const Ran ran = run({"hardware", "8xh800-4x200"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* line : {"socket0 - dram0", "8 x 30.72",
+                           "gpu3      nearest: nic1 (24.51); same-socket: nic0 (24.51)",
+                           "host0/gpu0 to host7/dram1: 24.51 GB/s", "host0/nic0 to leaf0"}) {
+    EXPECT_NE(ran.out.find(line), std::string::npos) << line << "\n" << ran.out;
+  }
+}
+
+TEST(Hardware, JsonHasTheNicsOfEachMemoryAndTheFile) {
+  const Ran ran = run({"hardware", "8xa100-2x100", "--hosts", "3", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json out = json::parse(ran.out);
+  EXPECT_EQ(out.at("hosts"), 3);
+  EXPECT_EQ(out.at("file").at("hosts").at(0).at("count"), 3);
+  int gpus = 0;
+  for (const json& place : out.at("kinds").at(0).at("places")) {
+    if (place.at("place") == "gpu5") {
+      EXPECT_EQ(place.at("nics").at(0).at("nic"), "nic1");
+      EXPECT_EQ(place.at("nics").at(0).at("nearness"), "nearest");
+    }
+    gpus += place.at("place").get<std::string>().starts_with("gpu") ? 1 : 0;
+  }
+  EXPECT_EQ(gpus, 8);
+  EXPECT_EQ(out.at("paths").at(0).at("from"), "host0/gpu0");
+}
+
+TEST(Hardware, AFileOfAPresetIsThatPreset) {
+  const TemporaryDirectory directory;
+  const Ran written = run({"hardware", "cpu-2x100", "--file"});
+  ASSERT_EQ(written.code, 0) << written.err;
+  const std::string file = directory.file("mine.json", written.out);
+  EXPECT_EQ(run({"hardware", file}).out, run({"hardware", "cpu-2x100"}).out);
+}
+
+TEST(Hardware, E10WhatIsWrongIsNamedWithItsPlace) {
+  const TemporaryDirectory directory;
+  const std::string bad = directory.file("bad.json", R"({"hosts": [{"preset": "x", "count": 1}]})");
+  Ran ran = run({"hardware", bad});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("bad.json: /hosts/0/preset: 'x' is no preset"), std::string::npos)
+      << ran.err;
+  ran = run({"hardware", "8xh900"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("there are 8xh800-8x200"), std::string::npos) << ran.err;
+  ran = run({"hardware", "cpu-1x25", "--hosts", "99999"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("/hosts/0/count"), std::string::npos) << ran.err;
+  EXPECT_EQ(run({"hardware", "cpu-1x25", "--json", "--file"}).code, 2);
 }
 
 }  // namespace
