@@ -125,7 +125,7 @@ void add_sweep(CLI::App& app, Status& outcome) {
       "The file is JSON: {\"policies\": [NAME, ...], \"traces\": [{\"path\": FILE_OR_FOLDER, "
       "\"blocks\": [SIZE, ...]}, ...]}.\nA block counts as missed unless all before it in its "
       "request are there too.\n"
-      "Example: larder-sim sweep docs/decisions/0007-sweep.json ../shared/traces");
+      "Example: larder-sim sweep docs/decisions/0007-sweep.json $LARDER_TRACES");
   const auto arguments = std::make_shared<SweepArguments>();
   command->add_option("FILE", arguments->file, "What to compare")->required();
   command->add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
