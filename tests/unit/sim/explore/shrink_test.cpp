@@ -41,7 +41,7 @@ TEST_P(ShrinkTest, AFailureBecomesAFewStepsThatFailFromTheirFileAndPassWithTheGu
   guards.*guard = false;
   const std::optional<Scenario> scenario = failing(guards);
   ASSERT_TRUE(scenario);
-  const std::optional<Shrunk> shrunk = shrink(*scenario, {.guards = guards, .runs_max = 3'000});
+  const std::optional<Shrunk> shrunk = shrink(*scenario, {.guards = guards, .runs_max = 1'000});
   ASSERT_TRUE(shrunk);
   // Some steps do nothing but decide the fate of messages behind them.
   EXPECT_LE(shrunk->scenario.steps.size(), 20u) << scenario_text(shrunk->scenario);
