@@ -261,9 +261,10 @@ void Master::State::archive_nodes(Archive& archive) {
 void Master::State::archive_node(Archive& archive, NodeRecord& node) {
   archive(node.index, node.incarnation, node.name, node.endpoint, node.host, node.rack, node.state,
           node.registration, node.connected, node.reported, node.reconciled, node.in_books,
-          node.retires_everything, node.sick, node.next_part, node.show_after, node.last_heard,
-          node.disconnected_at, node.asked_at, node.armed, node.fill_queue, node.overlaps,
-          node.state_since, node.segments, node.to_retire, node.to_verify);
+          node.of_another_directory, node.retires_everything, node.sick, node.next_part,
+          node.show_after, node.last_heard, node.disconnected_at, node.asked_at, node.armed,
+          node.fill_queue, node.overlaps, node.state_since, node.segments, node.to_retire,
+          node.to_verify);
 }
 
 void Master::State::archive_retirements(Archive& archive) {
@@ -289,7 +290,8 @@ void Master::State::archive_retirements(Archive& archive) {
 }
 
 void Master::State::archive_recovery_and_eviction(Archive& archive) {
-  archive(recovering_, durable_, first_here_, recovered_epoch_, awaited_, part_taken_);
+  archive(recovering_, durable_, recovered_epoch_, directory_epoch_, directory_known_, awaited_,
+          part_taken_);
   LARDER_ASSERT(evicting_ == nullptr, "a state is saved between two calls");
   archive(round_, eviction_pause_, eviction_blocked_, eviction_digest_, quiescing_);
   archive.raw(evictions_);

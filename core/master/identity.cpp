@@ -11,7 +11,9 @@ namespace larder {
 
 void Master::State::add_identity(Identity& identity, Time now) const {
   identity.add(identity_.epoch.value).add(identity_.instance).add(superseded_);
-  identity.add(recovering_).add(durable_).add(first_here_).add(recovered_epoch_.value);
+  identity.add(recovering_).add(durable_).add(recovered_epoch_.value);
+  identity.add(directory_epoch_.value);
+  identity.unordered(directory_known_, [&](const IncarnationId& id) { identity.add(id); });
   // Its own beginning counts for as long as recovery or a lease of an older master may last.
   identity.until(started_ + config_.timing.lease, now);
   identity.until(recovering_ ? recovery_end() : now, now);
@@ -100,7 +102,11 @@ void Master::State::add_node(const NodeRecord& node, Identity& identity, Time no
   identity.add(node.incarnation).add(node.endpoint);
   identity.add(static_cast<std::uint64_t>(node.state)).add(node.registration);
   identity.add(node.connected).add(node.reported).add(node.reconciled).add(node.in_books);
-  identity.add(node.retires_everything).add(node.sick).add(node.next_part).add(node.fill_queue);
+  identity.add(node.of_another_directory)
+      .add(node.retires_everything)
+      .add(node.sick)
+      .add(node.next_part)
+      .add(node.fill_queue);
   // A heartbeat is stale only behind that instant.
   identity.until(node.last_heard + timing.stale_heartbeat + Duration(1), now);
   identity.until(node.last_heard + timing.hidden_after_silence, now);

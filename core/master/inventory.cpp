@@ -144,9 +144,9 @@ Time Master::State::recovery_end() const {
 }
 
 // Recovery is over when all known nodes have reported, or its time has passed. Who comes later
-// retires everything, since what it holds may have been removed without it: but not from the first
-// master of a state directory, which knows no node at all, so that one started by mistake, or whose
-// directory was lost, does not empty a pool that is full.
+// retires everything, since what it holds may have been removed without it: but not what masters of
+// another state directory led until now, so that a master started by mistake, or whose directory
+// was lost or is an old one, does not empty a pool that is full.
 void Master::State::end_recovery(Step& step) {
   if (!recovering_) return;
   if (!awaited_.empty() && step.now < recovery_end()) return;
@@ -155,9 +155,9 @@ void Master::State::end_recovery(Step& step) {
   if (!durable_) return;
   recovered_epoch_ = identity_.epoch;
   step.effects.records.emplace_back(RecoveryEnded{identity_.epoch});
-  if (first_here_) return;
   for (const auto& node : nodes_) {
-    if (node != nullptr && !node->in_books) node->retires_everything = true;
+    if (node == nullptr || node->in_books || node->of_another_directory) continue;
+    node->retires_everything = true;
   }
 }
 

@@ -75,9 +75,10 @@ Master::State::State(Time now, const MasterConfig& config, const MasterIdentity&
       catalog_(std::move(order), first_lease_round(identity)),
       lost_(state.lost.begin(), state.lost.end()),
       durable_(state.durable),
-      first_here_(state.recovered_epoch == Epoch{} && state.known.empty()),
-      recovered_epoch_(state.recovered_epoch) {
+      recovered_epoch_(state.recovered_epoch),
+      directory_epoch_(state.recovered_epoch) {
   for (const NodeKnown& known : state.known) {
+    directory_known_.insert(known.incarnation);
     if (!lost_.contains(known.incarnation)) awaited_.emplace(known.incarnation, known.name);
   }
 }

@@ -134,6 +134,19 @@ void Master::State::add_segments(NodeRecord& node, const RegisterNode& request) 
   }
 }
 
+// For people: of a node that has just registered.
+std::string Master::State::why_it_reports(const NodeRecord& node, const RegisterNode& request,
+                                          bool rejoins) const {
+  const bool was_taken_in = request.taken_epoch != Epoch{};
+  if (node.retires_everything && was_taken_in) {
+    return "it missed a recovery, after which removals were acknowledged: what it held is removed";
+  }
+  if (rejoins) return "it came back on a new connection";
+  if (!was_taken_in) return "it is new";
+  if (node.of_another_directory) return "a master of another state directory led it until now";
+  return "it is back from before this master";
+}
+
 Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNode& request) {
   if (lost_.contains(request.incarnation)) {
     return failed(ErrorCode::node_lost, "incarnation " + to_string(request.incarnation) +
@@ -156,9 +169,15 @@ Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNo
     LARDER_CHECK(make_way_for(step, request));
     node = &add_node(step, request);
   }
+  // A later master than any of this directory has taken it in, and none of this directory ever did.
+  node->of_another_directory =
+      durable_ && !directory_known_.contains(request.incarnation) &&
+      (request.taken_epoch > directory_epoch_ || directory_epoch_ == Epoch{});
+  // What it held when it was last taken in is known here, and so is what was removed since.
+  node->retires_everything = durable_ && request.taken_epoch < recovered_epoch_ &&
+                             !node->in_books && !node->of_another_directory;
   set_shown(*node, false);
-  set_state(step, *node, NodeState::reporting,
-            rejoins ? "it came back on a new connection" : "it is new");
+  set_state(step, *node, NodeState::reporting, why_it_reports(*node, request, rejoins));
   node->registration = request.registration;
   node->connected = true;
   node->disconnected_at = time_never;
@@ -167,10 +186,6 @@ Result<NodeRegistered> Master::State::register_node(Step& step, const RegisterNo
   node->next_part = 0;
   node->show_after = not_yet;
   node->last_heard = step.now;
-  // What it held when it was last taken in is known here, and so is what was removed since. The
-  // first master of a state directory has acknowledged nothing that another one did not know.
-  node->retires_everything =
-      durable_ && !first_here_ && request.taken_epoch < recovered_epoch_ && !node->in_books;
   add_segments(*node, request);
   arm(*node, next_check(*node));
   return NodeRegistered{.epoch = identity_.epoch,

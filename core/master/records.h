@@ -181,11 +181,12 @@ struct NodeRecord {
   NodeState state = NodeState::reporting;
   std::uint64_t registration = 0;
   bool connected = false;
-  bool reported = false;            // the report of this registration is complete
-  bool reconciled = false;          // and what it did not name is dealt with
-  bool in_books = false;            // some report of it was complete: all that it holds is known
-  bool retires_everything = false;  // nothing that it reports is taken up
-  bool sick = false;                // does not answer retirements
+  bool reported = false;              // the report of this registration is complete
+  bool reconciled = false;            // and what it did not name is dealt with
+  bool in_books = false;              // some report of it was complete: all that it holds is known
+  bool of_another_directory = false;  // masters of another state directory led it until now
+  bool retires_everything = false;    // nothing that it reports is taken up
+  bool sick = false;                  // does not answer retirements
   std::uint32_t next_part = 0;
   std::uint64_t show_after = 0;  // quarantines of lower sequence must be over before
   Time last_heard;

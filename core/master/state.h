@@ -188,6 +188,7 @@ class Master::State final : Evictor {
   void handle(Step&, Caller, const Heartbeat&);
   void handle(Step&, Caller, const UnregisterNode&);
   Result<NodeRegistered> register_node(Step&, const RegisterNode&);
+  std::string why_it_reports(const NodeRecord&, const RegisterNode&, bool rejoins) const;
   Status check_registration(const RegisterNode&) const;
   Status make_way_for(Step&, const RegisterNode&);
   NodeRecord& add_node(Step&, const RegisterNode&);
@@ -324,8 +325,10 @@ class Master::State final : Evictor {
 
   bool recovering_ = true;
   bool durable_ = false;
-  bool first_here_ = false;  // no earlier master left anything
   Epoch recovered_epoch_;
+  // What the state directory held when this master began.
+  Epoch directory_epoch_;                         // the last epoch that was recovered with it
+  std::set<IncarnationId> directory_known_;       // nodes of its earlier masters
   std::map<IncarnationId, std::string> awaited_;  // known nodes that have not reported yet
   Time part_taken_ = Time::min();                 // of the report of one of those
 

@@ -221,6 +221,32 @@ TEST_F(RecoveryTest, B20TheFirstMasterOfAStateDirectoryTakesUpWhatANodeOfAnother
   EXPECT_TRUE(h.readable(alice, "k"));
 }
 
+// A directory that lay about since before the masters that led these nodes.
+TEST_F(RecoveryTest, B20TheMasterOfAnOldStateDirectoryTakesUpWhatLaterOnesHad) {
+  start({101}, {90}, {{{9, 9}, "of its youth"}});
+  h.pass(10s);
+  ASSERT_TRUE(recovered());
+  EXPECT_FALSE(h.value<NodeRegistered>(h.register_node(n0())).retire_everything);
+  h.report("n0", {h.sealed("n0", "k", old(5))});
+  h.tick();
+  EXPECT_TRUE(h.readable(alice, "k"));
+}
+
+// It was last taken in with this directory, so what it holds may have been removed since without
+// it.
+TEST_F(RecoveryTest, H3ANodeThatItsDirectoryHasForgottenRetiresEverything) {
+  start({101}, {100}, {});
+  EXPECT_FALSE(h.status().recovering) << "it waits for nobody";
+  EXPECT_TRUE(h.value<NodeRegistered>(h.register_node(n0())).retire_everything);
+}
+
+TEST_F(RecoveryTest, H3ANodeOfItsDirectoryThatAnotherMasterLedMeanwhileRetiresEverything) {
+  start({101}, {90}, {{n0_id, "n0"}});
+  h.pass(10s);
+  ASSERT_TRUE(recovered());
+  EXPECT_TRUE(h.value<NodeRegistered>(h.register_node(n0())).retire_everything);
+}
+
 TEST_F(RecoveryTest, H3WithoutAStateDirectoryALateNodeIsTakenUp) {
   h.restart({101}, {});
   h.open(alice);
