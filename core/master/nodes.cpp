@@ -4,6 +4,7 @@
 
 #include "core/base/assert.h"
 #include "core/base/printable.h"
+#include "core/base/size_text.h"
 #include "core/master/state.h"
 
 namespace larder {
@@ -40,24 +41,48 @@ void Master::State::handle(Step& step, Caller caller, const RegisterNode& reques
   }
 }
 
+namespace {
+
+// So that the bytes of a whole pool are a number that is far from its end.
+constexpr Bytes node_bytes_max = 256_TiB;
+
+// They stand in metrics and logs as they are.
+bool bad_name(std::string_view name) {
+  return name.size() > name_bytes_max || printable(name) != name;
+}
+
+}  // namespace
+
 Status Master::State::check_registration(const RegisterNode& request) const {
-  const auto bad_name = [](std::string_view name) {
-    return name.empty() || name.size() > name_bytes_max;
-  };
   if (!request.incarnation) {
     return failed(ErrorCode::invalid_params, "an incarnation must not be zero");
   }
-  if (bad_name(request.name) || bad_name(request.endpoint) || bad_name(request.host) ||
-      request.rack.size() > name_bytes_max) {
-    return failed(ErrorCode::invalid_params, "a node's name, endpoint and host have 1 to " +
-                                                 std::to_string(name_bytes_max) + " bytes");
+  for (const std::string_view name : {request.name, request.endpoint, request.host}) {
+    if (!name.empty() && !bad_name(name)) continue;
+    return failed(ErrorCode::invalid_params,
+                  "a node's name, endpoint and host have 1 to " + std::to_string(name_bytes_max) +
+                      " bytes of text without control characters, not " + in_quotes(name));
   }
+  if (bad_name(request.rack)) {
+    return failed(ErrorCode::invalid_params,
+                  "a node's rack has at most " + std::to_string(name_bytes_max) +
+                      " bytes of text without control characters, not " + in_quotes(request.rack));
+  }
+  Bytes left = node_bytes_max;
   for (const RegisterNode::Segment& segment : request.segments) {
-    if (!segment.id || segment.size == 0_B || segment.name.size() > name_bytes_max) {
+    if (!segment.id || segment.size == 0_B || bad_name(segment.name)) {
       return failed(ErrorCode::invalid_params,
                     "a segment needs an id and a size, and a name of at most " +
-                        std::to_string(name_bytes_max) + " bytes");
+                        std::to_string(name_bytes_max) +
+                        " bytes of text without control characters, not " +
+                        in_quotes(segment.name));
     }
+    if (segment.size > left) {
+      return failed(ErrorCode::invalid_params, "the segments of node " + in_quotes(request.name) +
+                                                   " have more than " +
+                                                   exact_size_text(node_bytes_max));
+    }
+    left -= segment.size;
     const std::optional<SegmentIndex> known = find_segment(segment.id);
     if (!known) continue;
     const SegmentDescription& description = segments_[*known]->description;

@@ -31,6 +31,34 @@ TEST_F(NodesTest, ANodeIsShownWhenItsReportIsComplete) {
   EXPECT_EQ(node("n1").taken_reports, 1);
 }
 
+TEST_F(NodesTest, ANodeOfMoreBytesThanAPoolCanCountIsRefused) {
+  for (const std::uint64_t size :
+       {(256_TiB).value + 1, ~std::uint64_t{0}, ~std::uint64_t{0} - (12_MiB).value}) {
+    const Ticket ticket = h.register_node({.name = "n1", .size = Bytes{size}});
+    EXPECT_EQ(h.error(ticket), ErrorCode::invalid_params) << size;
+  }
+  const Ticket sum = h.send({.body = RegisterNode{.incarnation = {8, 8},
+                                                  .registration = 1,
+                                                  .name = "n1",
+                                                  .endpoint = "n1",
+                                                  .host = "n1",
+                                                  .segments = {{.id = {8, 1}, .size = 200_TiB},
+                                                               {.id = {8, 2}, .size = 57_TiB}}}});
+  EXPECT_EQ(h.error(sum), ErrorCode::invalid_params);
+  EXPECT_EQ(h.status().capacity, 1_MiB);
+}
+
+TEST_F(NodesTest, ANameThatIsNoTextIsRefused) {
+  for (const char* name : {"", "\x1b[31mred", "\xff", "a\nb"}) {
+    const Ticket ticket = h.send({.body = RegisterNode{.incarnation = {8, 8},
+                                                       .registration = 1,
+                                                       .name = name,
+                                                       .endpoint = "n1",
+                                                       .host = "n1"}});
+    EXPECT_EQ(h.error(ticket), ErrorCode::invalid_params) << name;
+  }
+}
+
 TEST_F(NodesTest, B14ASilentNodeIsHiddenAfterFiveSeconds) {
   h.put(alice, "k");
   node().beating = false;
