@@ -33,7 +33,9 @@ class Rest {
 
  private:
   using Codes = std::vector<std::optional<ErrorCode>>;
+  static constexpr int restarts_max = 4;
 
+  void hear_everyone();
   template <class Begin>
   Codes outcome(Begin&& begin);
   Codes get_all(std::size_t client);
@@ -60,7 +62,6 @@ std::string text(const std::optional<ErrorCode>& code) {
 // A master that is shown a higher epoch ends by itself, and its supervisor starts it again: with
 // its own epoch once more, if it had none, and then with one above that.
 void Rest::let_pass(Duration time) {
-  constexpr int restarts_max = 4;
   MasterProcess& master = *world_.masters().front();
   for (Duration passed{0}; passed < time; passed += seconds(1)) {
     world_.run_for(seconds(1));
@@ -77,7 +78,24 @@ void Rest::end_operations() {
   if (!world_.run_until_idle(seconds(120))) {
     broken(Invariant::operations_end, "operations are still under way after 120 s");
   }
+  hear_everyone();
   let_pass(time_to_rest);
+}
+
+// A client that has met a newer master tells the one that is left with its next call, however late,
+// and ends it. What is checked are the calls after that.
+void Rest::hear_everyone() {
+  int before = -1;
+  while (before != restarts_ && restarts_ <= restarts_max) {
+    before = restarts_;
+    for (const auto& client : world_.clients()) {
+      history_.begins(client->exists({keys_.empty() ? "any" : *keys_.begin()}));
+    }
+    if (!world_.run_until_idle(seconds(60))) {
+      broken(Invariant::operations_end, "an operation does not end although all faults are over");
+    }
+    let_pass(seconds(1));
+  }
 }
 
 // The result of each item of an operation; none: OK. An operation that does not end has no items.
