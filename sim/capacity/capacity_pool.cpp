@@ -14,8 +14,7 @@ namespace larder::sim {
 // ---- the whole ----------------------------------------------------------------------------------
 
 Result<std::unique_ptr<CapacityPool>> CapacityPool::make(Kernel& kernel, const Topology& topology,
-                                                         Fabric* fabric,
-                                                         const PoolConfig& config) {
+                                                         Fabric* fabric, const PoolConfig& config) {
   LARDER_CHECK(config.check(topology));
   return std::unique_ptr<CapacityPool>(new CapacityPool(kernel, topology, fabric, config));
 }
@@ -33,12 +32,12 @@ CapacityPool::CapacityPool(Kernel& kernel, const Topology& topology, Fabric* fab
   for (std::uint32_t number = 0; number < config_.nodes.size(); ++number) {
     const PoolNodeShape& shape = config_.nodes[number];
     const std::uint32_t host = topology.host_of(shape.memory);
-    nodes_.push_back(std::make_unique<PoolNode>(
-        kernel, server_, library, config_,
-        PoolNode::Place{.number = number,
-                        .shape = shape,
-                        .host = host,
-                        .host_name = "host" + std::to_string(host)}));
+    nodes_.push_back(
+        std::make_unique<PoolNode>(kernel, server_, library, config_,
+                                   PoolNode::Place{.number = number,
+                                                   .shape = shape,
+                                                   .host = host,
+                                                   .host_name = "host" + std::to_string(host)}));
     nodes_.back()->join_now();
   }
 }
@@ -176,6 +175,8 @@ void CapacityPool::object_left(const ObjectEvent& event) {
   const std::optional<PageNumber> page = book_.find(page_of(event.key));
   if (!page) return;
   if (event.kind == ObjectEvent::Kind::evicted) {
+    ++evicted_objects_;
+    evicted_bytes_ += config_.objects[object_of(event.key)];
     book_.took_away(*page, PageBook::Fate::evicted);
   } else if (event.kind == ObjectEvent::Kind::lost) {
     book_.took_away(*page, PageBook::Fate::lost);
@@ -282,9 +283,6 @@ void CapacityPool::lose_master() {
   for (std::size_t node = 0; node < nodes_.size(); ++node) {
     if (nodes_[node]->alive()) nodes_[node]->remember(std::move(held[node]));
   }
-  const StatusReport status = server_.machine()->status(server_.now());
-  evicted_before_ += status.evicted_objects;
-  evicted_bytes_before_ += status.evicted_bytes;
   server_.crash();
   for (const auto& putting : putting_.all) {
     if (putting->under_way()) putting->master_lost();
@@ -299,8 +297,8 @@ PoolGauges CapacityPool::gauges() const {
   PoolGauges gauges{.at = kernel_.now(),
                     .master_queue = server_.queue_length(),
                     .master_alive = server_.alive(),
-                    .evicted_objects = evicted_before_,
-                    .evicted_bytes = evicted_bytes_before_,
+                    .evicted_objects = evicted_objects_,
+                    .evicted_bytes = evicted_bytes_,
                     .master_requests = server_.counters().requests,
                     .master_items = server_.counters().items,
                     .master_queue_longest = server_.counters().queue_longest,
@@ -321,8 +319,6 @@ PoolGauges CapacityPool::gauges() const {
   gauges.objects = status.objects;
   gauges.waiting_puts = status.waiting_puts;
   gauges.master_recovering = status.recovering;
-  gauges.evicted_objects += status.evicted_objects;
-  gauges.evicted_bytes += status.evicted_bytes;
   return gauges;
 }
 

@@ -85,6 +85,7 @@ class CapacityPool final : public PagePool,
   const PageCounts& reads() const { return reads_; }
   const PutCounts& puts() const { return puts_; }
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
+  bool has_fabric() const { return fabric_ != nullptr; }
   const PageBook& book() const override { return book_; }
   const MasterServer& master() const { return server_; }
   // Told from now on, from inside of what finds it out: it must call nothing here.
@@ -156,8 +157,8 @@ class CapacityPool final : public PagePool,
     Bytes on_one_node;
   };
   std::optional<Room> room_;  // as it was when it was last looked at
-  std::uint64_t evicted_before_ = 0;  // by masters that are gone
-  Bytes evicted_bytes_before_;
+  std::uint64_t evicted_objects_ = 0;
+  Bytes evicted_bytes_;
   MissWatcher* watcher_ = nullptr;
 };
 

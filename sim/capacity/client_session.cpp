@@ -13,8 +13,7 @@ constexpr std::uint32_t keep_alive_label = 0x620;
 
 }  // namespace
 
-ClientSession::Alarm::Alarm(ClientSession& session)
-    : Event(keep_alive_label), session_(session) {}
+ClientSession::Alarm::Alarm(ClientSession& session) : Event(keep_alive_label), session_(session) {}
 
 ClientSession::ClientSession(Kernel& kernel, MasterServer& server, std::uint32_t host,
                              std::string host_name)

@@ -56,7 +56,8 @@ MasterServer::MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& wa
 }
 
 MasterServer::~MasterServer() {
-  LARDER_ASSERT(std::ranges::none_of(slots_, [](const Slot& slot) { return slot.call != nullptr; }));
+  LARDER_ASSERT(
+      std::ranges::none_of(slots_, [](const Slot& slot) { return slot.call != nullptr; }));
 }
 
 void MasterServer::make_machine() {

@@ -29,6 +29,11 @@ inline std::uint64_t page_of(std::string_view name) {
   return page;
 }
 
+// Precondition: `key` is an object's.
+inline std::uint8_t object_of(std::string_view key) {
+  return static_cast<std::uint8_t>(key[page_name_bytes]);
+}
+
 // What stands for the page of this object where another one names it as its parent: the group, or
 // the object where it is the page's only one.
 inline std::string_view parent_name(std::string_view object_key, std::size_t objects_of_page) {

@@ -51,8 +51,8 @@ struct PoolGauges {
   bool master_alive = true;
   bool master_recovering = false;
 
-  std::uint64_t evicted_objects = 0;  // of the masters so far
-  Bytes evicted_bytes;
+  std::uint64_t evicted_objects = 0;
+  Bytes evicted_bytes;  // of payload, each object once
   std::uint64_t master_requests = 0;
   std::uint64_t master_items = 0;
   std::uint64_t master_queue_longest = 0;  // so far

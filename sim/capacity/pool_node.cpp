@@ -18,7 +18,7 @@ class PoolNode::Call final : public MasterCall {
   Call(MasterServer& server, PoolNode& node) : MasterCall(server), node_(node) {}
 
   bool good = false;
-  NodeRegistered registered;  // if it was that
+  NodeRegistered registered;       // if it was that
   std::uint64_t registration = 0;  // with which it was sent
   std::uint64_t life = 0;
 
@@ -62,15 +62,15 @@ void PoolNode::renew() {
 }
 
 void PoolNode::register_now(Call& call) {
-  call.request.body = RegisterNode{
-      .incarnation = incarnation_,
-      .registration = ++registration_,
-      .taken_epoch = taken_epoch_,
-      .name = name_,
-      .endpoint = name_,
-      .host = place_.host_name,
-      .rack = {},
-      .segments = {{.id = segment_, .name = name_, .size = place_.shape.capacity}}};
+  call.request.body =
+      RegisterNode{.incarnation = incarnation_,
+                   .registration = ++registration_,
+                   .taken_epoch = taken_epoch_,
+                   .name = name_,
+                   .endpoint = name_,
+                   .host = place_.host_name,
+                   .rack = {},
+                   .segments = {{.id = segment_, .name = name_, .size = place_.shape.capacity}}};
   call.registration = registration_;
   call.life = lives_;
 }
@@ -196,11 +196,12 @@ void PoolNode::send_report() {
 void PoolNode::heartbeat() {
   kernel_.arm_in(heartbeat_, timing_.heartbeat);
   if (heartbeat_call_->under_way()) return;
-  heartbeat_call_->request.body = Heartbeat{.incarnation = incarnation_,
-                                            .registration = registration_,
-                                            .fill_queue = std::max(Duration(0), free_at_ - kernel_.now()),
-                                            .overlaps = 0,
-                                            .stages = {}};
+  heartbeat_call_->request.body =
+      Heartbeat{.incarnation = incarnation_,
+                .registration = registration_,
+                .fill_queue = std::max(Duration(0), free_at_ - kernel_.now()),
+                .overlaps = 0,
+                .stages = {}};
   heartbeat_call_->registration = registration_;
   heartbeat_call_->life = lives_;
   server_.send(*heartbeat_call_);

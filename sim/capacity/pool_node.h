@@ -63,7 +63,8 @@ class PoolNode {
 
   // Registers with an empty report, before the simulation begins.
   void join_now();
-  // Its process ends, with all that it held. `silent`: its host is gone too, so that nobody is told.
+  // Its process ends, with all that it held. `silent`: its host is gone too, so that nobody is
+  // told.
   void lose(bool silent);
   // A new process, which holds nothing.
   void come_back();

@@ -51,9 +51,9 @@ class Fabric {
   // And what it has carried so far, of stripes that have ended.
   Bytes moved_over(EdgeId edge) const { return {moved_over_[edge.value]}; }
 
-  // A NIC that is down carries nothing: what is on its way over it starts again, with the bytes that
-  // are left, over the others of its host. Precondition: a move between two hosts, under way or
-  // started, has a NIC that is up on both sides.
+  // A NIC that is down carries nothing: what is on its way over it starts again, with the bytes
+  // that are left, over the others of its host. Precondition: a move between two hosts, under way
+  // or started, has a NIC that is up on both sides.
   void set_nic(PartId nic, bool up);
   std::uint32_t nics_up(std::uint32_t host) const { return nics_up_[host]; }
   // Whether a memory's host has one.
