@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "core/client/rules.h"
 
 namespace larder::sim {
 namespace {
@@ -49,6 +50,7 @@ MasterServer::MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& wa
         return master;
       }()),
       watcher_(watcher),
+      random_(kernel.random("master server")),
       effects_(*this),
       service_(*this, service_label, &MasterServer::serve),
       tick_(*this, tick_label, &MasterServer::tick) {
@@ -272,7 +274,9 @@ void MasterServer::restart() {
   for (const Slot& slot : slots_) {
     if (slot.call == nullptr || slot.call->stage_ != MasterCall::Stage::parked) continue;
     slot.call->stage_ = MasterCall::Stage::going;
-    kernel_.arm_in(*slot.call, costs_.message);
+    // Who tries in vain does so less and less often.
+    constexpr std::uint32_t attempts = 6;
+    kernel_.arm_in(*slot.call, retry_delay(attempts, random_.unit()) + costs_.message);
   }
 }
 

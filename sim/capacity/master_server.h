@@ -139,6 +139,7 @@ class MasterServer final : private AnswerSink {
   const PoolCosts costs_;
   const MasterConfig config_;
   Watcher& watcher_;
+  Random random_;  // of when clients try again
   std::unique_ptr<Master> machine_;
   MasterState disk_{.durable = true, .recovered_epoch = {}, .known = {}, .lost = {}};
   std::uint64_t lives_ = 0;

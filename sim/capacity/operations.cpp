@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "core/base/hash.h"
@@ -127,7 +128,14 @@ void CapacityPool::Reading::answered(std::uint32_t index, const Answer& answer) 
   }
   leases_.push_back({.slot = list->lease.slot, .round = list->lease.round, .put_id = list->put_id});
   lease_over_ = std::min(lease_over_, lease_deadline(asked_, list->lease.duration));
-  if (sources_.empty()) return;
+  if (sources_.empty()) {
+    const bool comes = std::ranges::any_of(list->replicas, [&](const ReplicaLocation& location) {
+      return pool_.node_of(location.segment)->reachable();
+    });
+    PageState& state = states_[index / pool_.config_.objects.size()];
+    if (!comes && state == there) state = static_cast<PageState>(MissReason::lost);
+    return;
+  }
   std::size_t place = std::size_t{index} * pool_.config_.replicas;
   for (const ReplicaLocation& location : list->replicas) {
     sources_[place++] = pool_.node_of(location.segment)->place().number;
@@ -285,7 +293,7 @@ void CapacityPool::Reading::transferred(Transfer& transfer, bool whole) {
 MissReason CapacityPool::Reading::settle(PageState otherwise) {
   PageCounts& counts = pool_.reads_;
   counts.asked += list_.pages();
-  MissReason first = MissReason::cold;
+  std::optional<MissReason> first;
   bool behind = false;
   for (std::size_t page = 0; page < list_.pages(); ++page) {
     if (left_[page] == 0 && states_[page] == there) {
@@ -294,13 +302,13 @@ MissReason CapacityPool::Reading::settle(PageState otherwise) {
       continue;
     }
     PageState state = states_[page];
+    behind = behind || state != there;
     if (state == there) state = behind ? PageState(MissReason::behind_a_miss) : otherwise;
     const auto reason = static_cast<MissReason>(state);
     pool_.miss(counts, list_[page], reason);
-    if (!behind) first = reason;
-    behind = true;
+    if (!first) first = reason;
   }
-  return first;
+  return first.value_or(MissReason::cold);
 }
 
 void CapacityPool::Reading::release() {
