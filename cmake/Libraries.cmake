@@ -125,6 +125,7 @@ larder_bench(recovery loss_bench.cpp  DEPENDS real/client nlohmann_json::nlohman
 larder_bench(rpc rpc_bench.cpp  DEPENDS real/daemon)
 larder_bench(recorder recorder_bench.cpp  DEPENDS real/daemon)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
+larder_bench(sim capacity_bench.cpp DEPENDS sim/capacity workloads)
 larder_bench(fabric fabric_bench.cpp  DEPENDS sim/fabric)
 larder_bench(tcp tcp_bench.cpp  DEPENDS real/client nlohmann_json::nlohmann_json PROGRAMS larder)
 
