@@ -15,11 +15,11 @@ namespace larder::sim {
 // number.
 struct PoolCosts {
   // Between any host and the master, and between a client and a node: one small message, each way.
-  Duration message{15'000};
+  Duration message{20'000};
   // The master's one thread, for each request and then for each item of it.
-  Duration request{1'500};
-  Duration lookup{400};     // GetReplicaList
-  Duration existence{300};  // Exists
+  Duration request{5'000};
+  Duration lookup{500};     // GetReplicaList
+  Duration existence{290};  // Exists
   Duration put_start{800};
   Duration put_end{800};
   Duration confirmation{600};  // of a retired extent
@@ -27,7 +27,7 @@ struct PoolCosts {
   Duration eviction{600};      // of an object, in the master's own time
   // A node's one control thread, for each request that it serves and each extent in it: fills, the
   // reads of a transport whose ranges the node checks (tcp), and retirements.
-  Duration node_request{2'000};
+  Duration node_request{5'000};
   Duration node_extent{500};
 };
 
