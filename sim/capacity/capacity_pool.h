@@ -87,6 +87,7 @@ class CapacityPool final : public PagePool,
   std::uint32_t nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
   bool has_fabric() const { return fabric_ != nullptr; }
   const PageBook& book() const override { return book_; }
+  const PoolConfig& config() const { return config_; }
   const MasterServer& master() const { return server_; }
   // Told from now on, from inside of what finds it out: it must call nothing here.
   void watch_misses(MissWatcher* watcher) { watcher_ = watcher; }
