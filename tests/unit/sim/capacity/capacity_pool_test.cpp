@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
 
 #include "tests/unit/sim/capacity/pool_world.h"
 
@@ -261,6 +262,49 @@ TEST(CapacityPool, WhatIsGivenUpIsNotToldAndLeavesNothingBehind) {
     EXPECT_EQ(world.pool->gauges().objects, 4u);
     expect_sums(*world.pool);
   }
+}
+
+TEST(MissReason, IsToldToWhoWatches) {
+  class Watcher final : public CapacityPool::MissWatcher {
+   public:
+    std::vector<std::tuple<Duration, PageNumber, MissReason>> told;
+
+   private:
+    void missed(Instant at, PageNumber page, MissReason reason) override {
+      told.emplace_back(at - Instant{}, page, reason);
+    }
+  } watcher;
+  PoolWorld world({});
+  world.pool->watch_misses(&watcher);
+  const auto pages = PoolWorld::chain(1, 2);
+  (void)world.read(pages);
+  world.put({pages[1]});
+  TestLookup lookup;
+  world.pool->look_up(world.memory(0), pages, lookup);
+  world.run_until([&] { return lookup.answer.has_value(); });
+  ASSERT_EQ(watcher.told.size(), 4u);
+  EXPECT_EQ(watcher.told[0], std::tuple(microseconds(29), 0u, MissReason::cold));
+  EXPECT_EQ(watcher.told[1], std::tuple(microseconds(29), 1u, MissReason::cold));
+  EXPECT_EQ(std::get<2>(watcher.told[2]), MissReason::cold);
+  EXPECT_EQ(std::get<2>(watcher.told[3]), MissReason::behind_a_miss);
+  EXPECT_EQ(world.pool->book().id(1), 2u);
+}
+
+// Through the node's thread, which serves one after the other: over tcp for a read too.
+TEST(CapacityPool, OverTcpANodeIsAskedForWhatIsRead) {
+  PoolWorld world({.engines = 1,
+                   .with_fabric = true,
+                   .capacity = 4_MiB,
+                   .objects = {1_MiB},
+                   .transport = Move::Transport::tcp});
+  const auto page = PoolWorld::chain(1, 1);
+  world.put(page);
+  const Duration before = world.now();
+  EXPECT_EQ(world.read(page).pages.size(), 1u);
+  // GetReplicaList 23, to the node 10, its thread 5 + 2, and the bytes at 25 Gbit/s: 342.3 us.
+  const Duration rest = world.now() - before - microseconds(40);
+  EXPECT_GT(rest, microseconds(342));
+  EXPECT_LT(rest, microseconds(350));
 }
 
 // ---- what goes wrong ----------------------------------------------------------------------------

@@ -56,6 +56,7 @@ struct PoolWorld {
     PoolCosts costs = round_costs();
     std::uint32_t batch_pages = 16;
     std::string_view preset = "cpu-1x25";
+    Move::Transport transport = Move::Transport::verbs;
   };
   static constexpr Bytes object_room{1088};  // of 1000 bytes: up to the next 64, and a footer
 
@@ -66,6 +67,7 @@ struct PoolWorld {
                       .replicas = shape.replicas,
                       .master = shape.master,
                       .costs = shape.costs,
+                      .transport = shape.transport,
                       .batch_pages = shape.batch_pages};
     for (std::uint32_t node = 0; node < shape.nodes; ++node) {
       config.nodes.push_back({memory(shape.engines + node), shape.capacity});
