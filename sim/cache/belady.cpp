@@ -4,6 +4,8 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/assert.h"
+
 namespace larder::sim {
 namespace {
 
@@ -53,7 +55,59 @@ class Held {
   std::priority_queue<std::pair<std::uint32_t, BlockNumber>> by_next_use_;
 };
 
+// Likewise by tokens, of which it holds the first ones of each block.
+class HeldTokens {
+ public:
+  HeldTokens(std::optional<std::uint64_t> limit, std::size_t blocks)
+      : limit_(limit), blocks_(blocks) {}
+
+  std::uint32_t of(BlockNumber block) const { return blocks_[block].tokens; }
+  // It has come whole; then tokens leave until no more are held than fit.
+  void use(BlockNumber block, std::uint32_t tokens, std::uint32_t next_use) {
+    held_ += tokens - blocks_[block].tokens;
+    blocks_[block] = {.tokens = tokens, .until = next_use};
+    by_next_use_.emplace(next_use, block);
+    while (limit_ && held_ > *limit_) drop(held_ - *limit_);
+  }
+
+ private:
+  struct Block {
+    std::uint32_t tokens = 0;
+    std::uint32_t until = 0;
+  };
+  // So many tokens at most, of one block.
+  void drop(std::uint64_t tokens) {
+    const auto [until, number] = by_next_use_.top();
+    Block& block = blocks_[number];
+    // An entry counts if it tells of its block's last use, and that is still held.
+    const bool counts = block.until == until;
+    const std::uint32_t leaving =
+        counts ? static_cast<std::uint32_t>(std::min<std::uint64_t>(tokens, block.tokens)) : 0;
+    block.tokens -= leaving;
+    held_ -= leaving;
+    if (!counts || block.tokens == 0) by_next_use_.pop();
+  }
+
+  std::optional<std::uint64_t> limit_;
+  std::uint64_t held_ = 0;
+  std::vector<Block> blocks_;
+  std::priority_queue<std::pair<std::uint32_t, BlockNumber>> by_next_use_;
+};
+
 }  // namespace
+
+void Belady::request(std::span<const BlockNumber> blocks, Sizes sizes) {
+  LARDER_ASSERT(blocks.empty() || sizes.input_tokens > (blocks.size() - 1) * sizes.block_tokens);
+  request(blocks);
+  std::uint64_t before = 0;
+  for (const BlockNumber block : blocks) {
+    const std::uint64_t tokens =
+        std::min<std::uint64_t>(sizes.block_tokens, sizes.input_tokens - before);
+    before += tokens;
+    if (block >= tokens_.size()) tokens_.resize(block + std::size_t{1});
+    tokens_[block] = std::max(tokens_[block], static_cast<std::uint32_t>(tokens));
+  }
+}
 
 void Belady::request(std::span<const BlockNumber> blocks) {
   requests_.push_back(accesses_.size());
@@ -84,6 +138,28 @@ CachePoint Belady::at(CacheBlocks blocks) const {
         bypassing = !held.make_room(block);
       }
       point.bypassed += bypassing ? counts : 0;
+    }
+  }
+  return point;
+}
+
+TokenPoint Belady::at_tokens(std::optional<std::uint64_t> capacity) const {
+  TokenPoint point{.capacity = capacity};
+  const std::vector<std::uint32_t> next = next_uses(accesses_);
+  HeldTokens held(capacity, tokens_.size());
+  for (std::size_t r = 0; r < requests_.size(); ++r) {
+    const std::size_t end = r + 1 < requests_.size() ? requests_[r + 1] : accesses_.size();
+    const std::uint64_t counts = requests_[r] >= counted_from_ ? 1 : 0;
+    bool leading = true;
+    for (std::size_t i = requests_[r]; i < end; ++i) {
+      const BlockNumber block = accesses_[i];
+      const std::uint32_t tokens = tokens_[block];
+      const std::uint32_t there = held.of(block);
+      point.accesses += counts * tokens;
+      point.hits += counts * there;
+      point.leading_hits += leading ? counts * there : 0;
+      leading = leading && there == tokens;
+      held.use(block, tokens, next[i]);
     }
   }
   return point;

@@ -65,13 +65,17 @@ Fabric::Fabric(Kernel& kernel, const Topology& topology, const StripeRules& rule
       rates_(topology.rates()),
       loads_(topology.hosts()),
       free_at_(topology.parts()),
-      messages_per_second_(topology.parts()) {
+      messages_per_second_(topology.parts()),
+      down_(topology.parts()),
+      nics_up_(topology.hosts()),
+      moved_over_(topology.edges()) {
   for (std::uint32_t host = 0; host < topology.hosts(); ++host) {
     std::uint32_t number = 0;
     for (const HardwarePart& part : topology.hardware_of(host).parts) {
       if (part.kind != PartKind::nic) continue;
       messages_per_second_[topology.nic(host, number++).value] = part.messages_per_second;
     }
+    nics_up_[host] = number;
   }
 }
 
@@ -96,18 +100,65 @@ Fabric::Leg& Fabric::take_leg() {
   return leg;
 }
 
-void Fabric::start(Move& move) {
+// All that are up, in their order.
+std::span<const NearNic> Fabric::near_nics(PartId place, std::vector<NearNic>& up) const {
+  const std::span<const NearNic> all = topology_.nics_near(place);
+  const std::uint32_t host = topology_.host_of(place);
+  if (nics_up_[host] == all.size()) return all;
+  up.clear();
+  for (const NearNic& nic : all) {
+    if (!down_[topology_.nic(host, nic.nic).value]) up.push_back(nic);
+  }
+  return up;
+}
+
+// Appends the stripes of so many bytes of the move.
+void Fabric::plan(Move& move, Bytes length, std::vector<Stripe>& stripes) {
   const Move::Plan& plan = move.plan_;
-  LARDER_ASSERT(plan.length > Bytes{} && move.legs_.empty());
   const std::uint32_t from = topology_.host_of(plan.from);
   const std::uint32_t to = topology_.host_of(plan.to);
-  stripes_.clear();
   if (from == to) {
-    stripes_.push_back({.length = plan.length});
-  } else {
-    plan_stripes(plan.length, {topology_.nics_near(plan.from), loads_[from]},
-                 {topology_.nics_near(plan.to), loads_[to]}, rules_, stripes_);
+    stripes.push_back({.length = length});
+    return;
   }
+  LARDER_ASSERT(nics_up_[from] > 0 && nics_up_[to] > 0, "a move that no NIC can carry");
+  plan_stripes(length, {near_nics(plan.from, local_up_), loads_[from]},
+               {near_nics(plan.to, remote_up_), loads_[to]}, rules_, stripes);
+}
+
+void Fabric::set_nic(PartId nic, bool up) {
+  const std::uint32_t host = topology_.host_of(nic);
+  LARDER_ASSERT(topology_.kind(nic) == PartKind::nic && down_[nic.value] == up);
+  down_[nic.value] = !up;
+  up ? ++nics_up_[host] : --nics_up_[host];
+  if (up) return;
+  for (std::uint32_t number = 0; number < legs_.size(); ++number) {
+    Leg& leg = legs_[number];
+    const bool under_way = leg.stage == Leg::Stage::travelling || leg.stage == Leg::Stage::moving;
+    if (!under_way) continue;
+    Move& move = *leg.move;
+    const std::uint32_t from = topology_.host_of(move.plan_.from);
+    const std::uint32_t to = topology_.host_of(move.plan_.to);
+    if (from == to || (topology_.nic(from, leg.stripe.local_nic) != nic &&
+                       topology_.nic(to, leg.stripe.remote_nic) != nic)) {
+      continue;
+    }
+    const Bytes moved_before = counters_.moved;
+    const Bytes length = leg.stripe.length;
+    std::erase(move.legs_, number);
+    release(leg);
+    const Bytes left = std::max(Bytes{1}, length - (counters_.moved - moved_before));
+    std::vector<Stripe> stripes;
+    plan(move, left, stripes);
+    for (const Stripe& stripe : stripes) start_leg(move, stripe, kernel_.now());
+  }
+}
+
+void Fabric::start(Move& move) {
+  LARDER_ASSERT(move.plan_.length > Bytes{} && move.legs_.empty());
+  const std::uint32_t from = topology_.host_of(move.plan_.from);
+  stripes_.clear();
+  plan(move, move.plan_.length, stripes_);
   ++counters_.moves;
   Instant posted = kernel_.now();
   for (const Stripe& stripe : stripes_) {
@@ -162,10 +213,16 @@ void Fabric::begin_moving(Leg& leg) {
   apply_rates();
 }
 
+// So many bytes of it have arrived.
+void Fabric::count(const Leg& leg, Bytes bytes) {
+  counters_.moved += bytes;
+  for (const EdgeId edge : leg.path) moved_over_[edge.value] += bytes.value;
+}
+
 void Fabric::end_moving(Leg& leg) {
   const Move::Plan& plan = leg.move->plan_;
   leg.stage = Leg::Stage::completing;
-  counters_.moved += leg.stripe.length;
+  count(leg, leg.stripe.length);
   kernel_.arm_in(leg, topology_.hardware_of(topology_.host_of(plan.from)).costs.completion);
   rates_.end(leg.number, changed_);
   apply_rates();
@@ -184,7 +241,7 @@ void Fabric::release(Leg& leg) noexcept {
   if (leg.stage == Leg::Stage::moving) {
     leg.left -= leg.per_second * static_cast<double>((kernel_.now() - leg.since).count()) / 1e9;
     const auto left = static_cast<std::uint64_t>(std::max(0.0, leg.left));
-    counters_.moved += leg.stripe.length - Bytes{std::min(left, leg.stripe.length.value)};
+    count(leg, leg.stripe.length - Bytes{std::min(left, leg.stripe.length.value)});
     rates_.end(leg.number, changed_);
     apply_rates();
   }

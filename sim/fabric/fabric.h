@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "core/topology/topology.h"
@@ -45,8 +46,18 @@ class Fabric {
   const Topology& topology() const { return topology_; }
   // From now on the edge carries this part of what it is made for. Precondition: 0 < share <= 1.
   void degrade(EdgeId edge, double share);
-  // What the edge carries now, in bytes a second, and in all so far.
+  // What the edge carries now, in bytes a second.
   double carried(EdgeId edge) const { return rates_.carried(edge); }
+  // And what it has carried so far, of stripes that have ended.
+  Bytes moved_over(EdgeId edge) const { return {moved_over_[edge.value]}; }
+
+  // A NIC that is down carries nothing: what is on its way over it starts again, with the bytes
+  // that are left, over the others of its host. Precondition: a move between two hosts, under way
+  // or started, has a NIC that is up on both sides.
+  void set_nic(PartId nic, bool up);
+  std::uint32_t nics_up(std::uint32_t host) const { return nics_up_[host]; }
+  // Whether a memory's host has one.
+  bool connected(PartId memory) const { return nics_up_[topology_.host_of(memory)] > 0; }
 
   const Counters& counters() const { return counters_; }
 
@@ -76,10 +87,13 @@ class Fabric {
 
   Leg& take_leg();
   void start(Move& move);
+  void plan(Move& move, Bytes length, std::vector<Stripe>& stripes);
+  std::span<const NearNic> near_nics(PartId place, std::vector<NearNic>& up) const;
   void start_leg(Move& move, const Stripe& stripe, Instant posted);
   Instant pass(PartId nic, Instant at);
   void begin_moving(Leg& leg);
   void end_moving(Leg& leg);
+  void count(const Leg& leg, Bytes bytes);
   void release(Leg& leg) noexcept;
   void apply_rates();
 
@@ -92,6 +106,11 @@ class Fabric {
   // nanoseconds.
   std::vector<std::int64_t> free_at_;
   std::vector<std::uint64_t> messages_per_second_;  // by part: NICs
+  std::vector<bool> down_;                          // by part: NICs
+  std::vector<std::uint32_t> nics_up_;              // by host
+  std::vector<std::uint64_t> moved_over_;           // by edge
+  std::vector<NearNic> local_up_;                   // while a move is planned
+  std::vector<NearNic> remote_up_;
   std::deque<Leg> legs_;
   std::vector<std::uint32_t> free_legs_;
   std::vector<MaxMin::Change> changed_;

@@ -23,7 +23,7 @@ struct Chats {
 };
 
 // Chats that share a first block and grow by a few blocks with each turn.
-Chats chats() {
+Chats hashed_chats() {
   Random random(1);
   Chats result;
   std::vector<std::uint64_t> lengths(3000, 4);
@@ -34,6 +34,18 @@ Chats chats() {
     for (std::uint64_t at = 1; at < request.size(); ++at)
       request[at].value = (chat + 1) * 0x9e3779b97f4a7c15 + at;
     result.accesses += static_cast<double>(request.size());
+  }
+  return result;
+}
+
+// The same with ids as the readers of traces give them: by first use.
+Chats chats() {
+  Chats result = hashed_chats();
+  std::unordered_map<std::uint64_t, std::uint64_t> numbers;
+  for (auto& request : result.requests) {
+    for (BlockId& block : request) {
+      block.value = numbers.try_emplace(block.value, numbers.size()).first->second;
+    }
   }
   return result;
 }
@@ -89,8 +101,7 @@ BENCHMARK_CAPTURE(cache_run, fifo, "fifo");
 BENCHMARK_CAPTURE(cache_run, leaf_first, "leaf-first");
 
 // From ids to the hits in every size.
-void lru_curve(benchmark::State& state) {
-  const Chats trace = chats();
+void lru_curve(benchmark::State& state, const Chats& trace) {
   for (auto _ : state) {
     sim::BlockNumbers numbers;
     sim::LruCurve curve;
@@ -100,7 +111,8 @@ void lru_curve(benchmark::State& state) {
   report_rate(state, "accesses/s", static_cast<double>(state.iterations()) * trace.accesses,
               {.name = "plain_lru"});
 }
-BENCHMARK(lru_curve);
+BENCHMARK_CAPTURE(lru_curve, numbered, chats());
+BENCHMARK_CAPTURE(lru_curve, hashed_ids, hashed_chats());
 
 }  // namespace
 }  // namespace larder::bench

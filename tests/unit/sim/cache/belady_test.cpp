@@ -68,6 +68,109 @@ TEST(Belady, NoPolicyExceedsIt) {
   }));
 }
 
+// Requests that share prefixes, whose last block may be partial.
+struct TokenTrace {
+  static constexpr std::uint32_t block_tokens = 5;
+  Requests requests;
+  std::vector<std::uint64_t> input_tokens;
+
+  explicit TokenTrace(const std::vector<BlockNumber>& ends) {
+    for (const BlockNumber end : ends) {
+      std::vector<BlockNumber> request{end};
+      while (request.back() > 0) request.push_back((request.back() - 1) / 2);
+      std::ranges::reverse(request);
+      const bool leaf = end >= 20;  // nothing is behind it
+      input_tokens.push_back((request.size() - 1) * block_tokens +
+                             (leaf ? 1 + end % block_tokens : std::uint64_t{block_tokens}));
+      requests.push_back(std::move(request));
+    }
+  }
+};
+
+TokenTrace any_token_trace() {
+  return TokenTrace(
+      *rc::gen::container<std::vector<BlockNumber>>(rc::gen::inRange<BlockNumber>(0, 41)));
+}
+
+// The same trace with each token as a block of its own: there the bound is known to be right.
+TEST(Belady, ByTokensIsTheBoundOfTheSameTraceOfSingleTokens) {
+  EXPECT_TRUE(rc::check([] {
+    const TokenTrace trace = any_token_trace();
+    Belady by_tokens;
+    Belady single;
+    for (std::size_t r = 0; r < trace.requests.size(); ++r) {
+      by_tokens.request(trace.requests[r], {.input_tokens = trace.input_tokens[r],
+                                            .block_tokens = TokenTrace::block_tokens});
+      std::vector<BlockNumber> tokens;
+      for (std::uint64_t at = 0; at < trace.input_tokens[r]; ++at) {
+        const BlockNumber block = trace.requests[r][at / TokenTrace::block_tokens];
+        tokens.push_back(block * TokenTrace::block_tokens +
+                         static_cast<BlockNumber>(at % TokenTrace::block_tokens));
+      }
+      single.request(tokens);
+    }
+    const auto capacity = *rc::gen::inRange<std::uint64_t>(0, 120);
+    const TokenPoint point = by_tokens.at_tokens(capacity);
+    const CachePoint expected = single.at(capacity);
+    RC_ASSERT(point.accesses == expected.accesses);
+    RC_ASSERT(point.hits == expected.hits);
+    RC_ASSERT(point.leading_hits == expected.leading_hits);
+    RC_ASSERT(by_tokens.at_tokens(std::nullopt).hits == single.at(std::nullopt).hits);
+  }));
+}
+
+// An LRU of whole blocks, of which so many stay as fit.
+TEST(Belady, ByTokensNoCacheOfWholeBlocksExceedsIt) {
+  EXPECT_TRUE(rc::check([] {
+    const TokenTrace trace = any_token_trace();
+    const auto capacity = *rc::gen::inRange<std::uint64_t>(0, 120);
+    Belady bound;
+    std::vector<std::pair<BlockNumber, std::uint64_t>> held;  // the most recently used last
+    std::uint64_t hits = 0;
+    for (std::size_t r = 0; r < trace.requests.size(); ++r) {
+      bound.request(trace.requests[r], {.input_tokens = trace.input_tokens[r],
+                                        .block_tokens = TokenTrace::block_tokens});
+      std::uint64_t left = trace.input_tokens[r];
+      for (const BlockNumber block : trace.requests[r]) {
+        const std::uint64_t tokens = std::min<std::uint64_t>(left, TokenTrace::block_tokens);
+        left -= tokens;
+        const auto at = std::ranges::find(held, block, &decltype(held)::value_type::first);
+        if (at != held.end()) {
+          hits += tokens;
+          held.erase(at);
+        }
+        held.emplace_back(block, tokens);
+        const auto sum = [&] {
+          std::uint64_t total = 0;
+          for (const auto& [number, size] : held) total += size;
+          return total;
+        };
+        while (sum() > capacity) held.erase(held.begin());
+      }
+    }
+    RC_ASSERT(hits <= bound.at_tokens(capacity).hits);
+  }));
+}
+
+// Two requests of 3 and 2 tokens, one after the other again and again, in room for 4: the one whose
+// turn comes first stays whole, and of the other one what fits. By hand.
+TEST(Belady, ByTokensKeepsAPartOfABlock) {
+  Belady bound;
+  const std::vector<BlockNumber> a{0};
+  const std::vector<BlockNumber> b{1};
+  bound.request(a, {.input_tokens = 3, .block_tokens = 4});
+  bound.request(b, {.input_tokens = 2, .block_tokens = 4});
+  bound.request(a, {.input_tokens = 3, .block_tokens = 4});
+  bound.request(b, {.input_tokens = 2, .block_tokens = 4});
+  // b leaves by one token when it comes, since a is used first; then a, which is used no more,
+  // gives way.
+  EXPECT_EQ(bound.at_tokens(4),
+            (TokenPoint{.capacity = 4, .accesses = 10, .hits = 4, .leading_hits = 4}));
+  EXPECT_EQ(bound.at_tokens(5),
+            (TokenPoint{.capacity = 5, .accesses = 10, .hits = 5, .leading_hits = 5}));
+  EXPECT_EQ(bound.at_tokens(0).hits, 0u);
+}
+
 TEST(Belady, E9AWarmUpIsNotCounted) {
   Belady bound;
   const std::vector<BlockNumber> request{0, 1, 2};

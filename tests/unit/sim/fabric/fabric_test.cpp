@@ -170,6 +170,41 @@ TEST(Fabric, ADegradedEdgeSlowsWhatIsOnIt) {
   EXPECT_GT(*move->took, at_rate(512_KiB, port_25 / 4));
 }
 
+TEST(Fabric, WhatIsOnANicThatGoesDownGoesOnOverAnother) {
+  World world("cpu-2x100");
+  const Bytes length = 256_KiB;
+  const auto move = world.move("dram0", "dram0", length);
+  const double rate =
+      static_cast<double>(world.topology.nics_near(world.at(0, "dram0"))[0].per_second.value);
+  const Duration half = at_rate(length, rate) / 2;
+  world.kernel.run_until(Instant{} + half);
+  EXPECT_FALSE(move->took);
+  const std::uint32_t near = world.topology.nics_near(world.at(0, "dram0"))[0].nic;
+  world.fabric.set_nic(world.topology.nic(0, near), false);
+  EXPECT_EQ(world.fabric.nics_up(0), 1u);
+  world.kernel.run(1'000);
+  ASSERT_TRUE(move->took);
+  EXPECT_GT(*move->took, at_rate(length, rate));
+  EXPECT_EQ(world.fabric.counters().moved, length);  // no byte twice
+  EXPECT_EQ(world.fabric.counters().stripes, 2u);
+  std::vector<EdgeId> wire;
+  world.topology.append_wire(world.topology.nic(0, 1 - near), world.topology.nic(1, 1 - near), 0,
+                             wire);
+  const Bytes over_the_other = world.fabric.moved_over(wire[0]);
+  EXPECT_GT(over_the_other, 0_B);
+  EXPECT_LT(over_the_other, length);
+
+  // While it is down nothing starts on it; when it is up again, things do.
+  const auto second = world.move("dram0", "dram0", length);
+  world.kernel.run(1'000);
+  EXPECT_EQ(world.fabric.moved_over(wire[0]), over_the_other + length);
+  world.fabric.set_nic(world.topology.nic(0, near), true);
+  const auto third = world.move("dram0", "dram0", length);
+  world.kernel.run(1'000);
+  ASSERT_TRUE(third->took);
+  EXPECT_EQ(world.fabric.moved_over(wire[0]), over_the_other + length);
+}
+
 TEST(Fabric, RegistrationGrowsWithTheMemory) {
   EXPECT_EQ(registration_time(costs, 0_B), costs.registration);
   EXPECT_EQ(registration_time(costs, 1_GiB),

@@ -1,0 +1,70 @@
+#include "sim/capacity/client_session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "sim/capacity/page_names.h"
+
+namespace larder::sim {
+namespace {
+
+constexpr std::uint32_t keep_alive_label = 0x620;
+
+}  // namespace
+
+ClientSession::Alarm::Alarm(ClientSession& session) : Event(keep_alive_label), session_(session) {}
+
+ClientSession::ClientSession(Kernel& kernel, MasterServer& server, std::uint32_t host,
+                             std::string host_name)
+    : kernel_(kernel),
+      server_(server),
+      host_(host),
+      host_name_(std::move(host_name)),
+      period_(server.timing().heartbeat),
+      opening_(server, *this),
+      keeping_(server, *this),
+      alarm_(*this) {
+  if (server.alive()) open();
+  kernel_.arm_in(alarm_, period_);
+}
+
+void ClientSession::open() {
+  opening_.request.header = {.session = {1, host_ + 1},
+                             .number = 0,
+                             .lowest_unanswered = 0,
+                             .highest_epoch = {},
+                             .lease_returns = {},
+                             .bad_bytes = {}};
+  opening_.request.body =
+      OpenSession{.tenant = pool_tenant, .client = host_name_, .host = host_name_};
+  server_.apply_now(opening_);
+}
+
+void ClientSession::send(MasterCall& call) {
+  RequestHeader& header = call.request.header;
+  unanswered_.push_back(++number_);
+  header.session = {1, host_ + 1};
+  header.number = number_;
+  header.lowest_unanswered = unanswered_.front();
+  header.lease_returns.clear();
+  std::swap(header.lease_returns, leases_);
+  last_sent_ = kernel_.now();
+  server_.send(call);
+}
+
+void ClientSession::ended(const MasterCall& call) {
+  std::erase(unanswered_, call.request.header.number);
+}
+
+void ClientSession::keep_alive() {
+  const Instant due = last_sent_ + period_;
+  if (due > kernel_.now()) return kernel_.arm(alarm_, due);
+  if (!keeping_.under_way()) {
+    keeping_.request.body = KeepAlive{};
+    send(keeping_);
+  }
+  kernel_.arm_in(alarm_, period_);
+}
+
+}  // namespace larder::sim

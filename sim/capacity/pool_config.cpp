@@ -1,0 +1,58 @@
+#include "sim/capacity/pool_config.h"
+
+#include <string>
+
+#include "core/master/master.h"
+#include "core/protocol/extent_shape.h"
+#include "core/protocol/limits.h"
+
+namespace larder::sim {
+
+Bytes PoolConfig::page_bytes() const {
+  Bytes sum;
+  for (const Bytes object : objects) sum += object;
+  return sum;
+}
+
+Status PoolConfig::check(const Topology& topology) const {
+  const auto wrong = [](std::string text) -> Status {
+    return failed(ErrorCode::invalid_params, std::move(text));
+  };
+  if (nodes.empty()) return wrong("a pool needs a node");
+  if (objects.empty() || objects.size() > 255) {
+    return wrong("a page has 1 to 255 objects, not " + std::to_string(objects.size()));
+  }
+  if (replicas == 0 || replicas > replicas_max) {
+    return wrong(std::to_string(replicas) + " replicas; 1 to " + std::to_string(replicas_max) +
+                 " are possible");
+  }
+  if (batch_pages == 0 || batches_under_way == 0) {
+    return wrong("a read has at least one page in a batch, and one batch under way");
+  }
+  Bytes page;
+  for (const Bytes object : objects) {
+    if (object == Bytes{}) return wrong("an object of a page has zero bytes");
+    const ExtentShape shape = extent_shape(object);
+    page += shape.length.rounded_up(shape.alignment);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const PoolNodeShape& node = nodes[i];
+    const std::string which = "node " + std::to_string(i);
+    if (node.memory.value >= topology.parts() || topology.kind(node.memory) != PartKind::dram) {
+      return wrong(which + " is in no memory of a host");
+    }
+    if (node.capacity < page) {
+      return wrong(which + " has " + std::to_string(node.capacity.value) +
+                   " bytes, and one page takes " + std::to_string(page.value));
+    }
+  }
+  if (master.object_bytes_max < page_bytes() && objects.size() == 1) {
+    return wrong("an object of a page has more bytes than the master takes");
+  }
+  // What the master says of its own part.
+  LARDER_TRY(const auto made, Master::make(Time{}, master, {.epoch = {1}, .instance = {1, 1}}, {}));
+  (void)made;
+  return {};
+}
+
+}  // namespace larder::sim

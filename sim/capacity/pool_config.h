@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/time.h"
+#include "core/master/config.h"
+#include "core/topology/topology.h"
+#include "sim/fabric/fabric.h"
+
+namespace larder::sim {
+
+// What the pool's processes take of time beside the bytes. docs/simulator.md has the source of each
+// number.
+struct PoolCosts {
+  // Between any host and the master, and between a client and a node: one small message, each way.
+  Duration message{20'000};
+  // The master's one thread, for each request and then for each item of it.
+  Duration request{5'000};
+  Duration lookup{500};     // GetReplicaList
+  Duration existence{290};  // Exists
+  Duration put_start{800};
+  Duration put_end{800};
+  Duration confirmation{600};  // of a retired extent
+  Duration reported{1'500};    // an item of a node's inventory
+  Duration eviction{600};      // of an object, in the master's own time
+  // A node's one control thread, for each request that it serves and each extent in it: fills, the
+  // reads of a transport whose ranges the node checks (tcp), and retirements.
+  Duration node_request{5'000};
+  Duration node_extent{500};
+};
+
+// A node: so much of one memory of a host.
+struct PoolNodeShape {
+  PartId memory;
+  Bytes capacity{};
+};
+
+struct PoolConfig {
+  std::vector<PoolNodeShape> nodes;
+  // The objects of one page, each of its own size: K and V, or one where both are one (MLA).
+  std::vector<Bytes> objects;
+  std::uint32_t replicas = 1;
+  // Its seed is of placement's choices; object_events is set by the pool.
+  MasterConfig master;
+  PoolCosts costs;
+  Move::Transport transport = Move::Transport::verbs;
+  // A read goes in batches of so many pages, of which so many are under way at once: the first
+  // pages come first, and what was asked for in vain when a read is given up stays small.
+  std::uint32_t batch_pages = 16;
+  std::uint32_t batches_under_way = 2;
+
+  // INVALID_PARAMS: no node, a node that is no DRAM or has no room for one page, no object, one
+  // object of zero bytes, more than 255 objects, replicas outside of 1 to replicas_max, no batch,
+  // or what the master says of its own part.
+  Status check(const Topology& topology) const;
+  Bytes page_bytes() const;
+};
+
+}  // namespace larder::sim

@@ -1,0 +1,67 @@
+#include "sim/capacity/transfer.h"
+
+#include "core/base/assert.h"
+
+namespace larder::sim {
+namespace {
+
+constexpr std::uint32_t transfer_label = 0x630;
+
+}  // namespace
+
+Transfer::Transfer(Kernel& kernel, Fabric& fabric, const PoolConfig& config)
+    : Event(transfer_label), kernel_(kernel), fabric_(fabric), config_(config) {}
+
+void Transfer::start() {
+  LARDER_ASSERT(stage_ == Stage::idle && bytes > Bytes{});
+  // A one-sided reader asks nobody.
+  const bool asks = kind == Kind::fill || config_.transport == Move::Transport::tcp;
+  if (!asks) return move();
+  stage_ = Stage::asking;
+  kernel_.arm_in(*this, config_.costs.message +
+                            (node->reachable() ? node->serve(objects.size()) : Duration(0)));
+}
+
+void Transfer::move() {
+  const bool connected = fabric_.connected(engine_memory) && node->reachable();
+  if (!connected) return break_off(config_.master.timing.fill_stalled);
+  stage_ = Stage::moving;
+  const PartId memory = node->place().shape.memory;
+  const bool reads = kind == Kind::read;
+  bytewise_.emplace(fabric_,
+                    Move::Plan{.from = reads ? memory : engine_memory,
+                               .to = reads ? engine_memory : memory,
+                               .length = bytes,
+                               .transport = config_.transport},
+                    *this);
+  bytewise_->start();
+}
+
+void Transfer::arrived() {
+  stage_ = Stage::answering;
+  // A node says that it has sealed what it was given; a reader sees for itself.
+  if (kind == Kind::fill) return kernel_.arm_in(*this, config_.costs.message);
+  fire();
+}
+
+void Transfer::stop() {
+  kernel_.cancel(*this);
+  bytewise_.reset();
+  stage_ = Stage::idle;
+}
+
+void Transfer::break_off(Duration notice) {
+  bytewise_.reset();
+  stage_ = Stage::stalled;
+  kernel_.arm_in(*this, notice);
+}
+
+void Transfer::fire() {
+  const Stage stage = stage_;
+  if (stage == Stage::asking) return move();
+  bytewise_.reset();
+  stage_ = Stage::idle;
+  owner->transferred(*this, stage == Stage::answering);
+}
+
+}  // namespace larder::sim
