@@ -52,6 +52,7 @@ larder_library(sim/cli        DEPENDS sim/cache sim/exhaustive sim/incident sim/
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes
+larder_library(tests/serving  DEPENDS sim/serving)  # a pool for engines, in memory
 larder_library(tests/support  DEPENDS GTest::gtest core/eviction)  # what tests of several folders need
 larder_library(tests/pool     DEPENDS sim/cluster GTest::gtest)  # a simulated pool, for tests
 larder_library(tests/scale    DEPENDS core/master)  # a master with very many objects
@@ -92,7 +93,7 @@ larder_test(unit/sim/faults     DEPENDS sim/faults tests/pool LABELS quick)
 larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/exhaustive DEPENDS sim/exhaustive LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck tests/support LABELS quick)
-larder_test(unit/sim/serving    DEPENDS sim/serving tests/support LABELS quick)
+larder_test(unit/sim/serving    DEPENDS sim/serving tests/serving tests/support LABELS quick)
 larder_test(unit/sim/incident   DEPENDS sim/incident tests/support LABELS quick)
 larder_test(unit/sim/replay     DEPENDS sim/replay sim/report tests/support LABELS quick)
 larder_test(unit/sim/report     DEPENDS sim/report tests/support LABELS quick)
@@ -127,6 +128,7 @@ larder_bench(recovery loss_bench.cpp  DEPENDS real/client nlohmann_json::nlohman
 larder_bench(rpc rpc_bench.cpp  DEPENDS real/daemon)
 larder_bench(recorder recorder_bench.cpp  DEPENDS real/daemon)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
+larder_bench(serving serving_bench.cpp  DEPENDS tests/serving)
 larder_bench(fabric fabric_bench.cpp  DEPENDS sim/fabric)
 larder_bench(tcp tcp_bench.cpp  DEPENDS real/client nlohmann_json::nlohmann_json PROGRAMS larder)
 
