@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
+#include <utility>
 
 namespace larder::sim {
 namespace {
 
 constexpr std::array<std::string_view, 3> names{"round-robin", "least-loaded", "prefix-aware"};
-
-std::uint64_t requests(const EngineLoad& load) { return load.waiting + load.running; }
-
-// Less is better.
-auto cost(const EngineLoad& load) { return std::tuple(load.tokens, requests(load)); }
 
 }  // namespace
 
@@ -34,39 +29,25 @@ std::optional<std::size_t> Router::next(std::span<Engine* const> engines) {
   return std::nullopt;
 }
 
-std::optional<std::size_t> Router::choose(std::span<const std::uint64_t> blocks,
+std::optional<std::size_t> Router::choose(const ServedRequest& request,
                                           std::span<Engine* const> engines) {
-  if (rules_.policy == RouterPolicy::round_robin) return next(engines);
-  std::optional<std::size_t> idlest;
-  EngineLoad least;
-  std::uint64_t fewest = ~std::uint64_t{0};
-  std::uint64_t most = 0;
-  std::optional<std::size_t> nearest;
-  EngineLoad nearest_load;
-  std::size_t longest = 0;
+  if (policy_ == RouterPolicy::round_robin) return next(engines);
+  std::optional<std::size_t> best;
+  std::pair<std::uint64_t, std::uint64_t> least;  // tokens, requests
   for (std::size_t at = 0; at < engines.size(); ++at) {
     if (engines[at] == nullptr) continue;
     const EngineLoad load = engines[at]->load();
-    if (!idlest || cost(load) < cost(least)) {
-      idlest = at;
-      least = load;
+    std::pair cost(load.tokens, load.waiting + load.running);
+    if (policy_ == RouterPolicy::prefix_aware) {
+      const std::uint64_t cached =
+          std::uint64_t{page_tokens_} * engines[at]->cached(request.blocks);
+      cost.first += request.record.input_tokens - std::min(request.record.input_tokens, cached);
     }
-    fewest = std::min(fewest, requests(load));
-    most = std::max(most, requests(load));
-    if (rules_.policy != RouterPolicy::prefix_aware) continue;
-    const std::size_t cached = engines[at]->cached(blocks);
-    if (!nearest || cached > longest || (cached == longest && cost(load) < cost(nearest_load))) {
-      nearest = at;
-      nearest_load = load;
-      longest = cached;
-    }
+    if (best && !(cost < least)) continue;
+    best = at;
+    least = cost;
   }
-  if (!nearest) return idlest;
-  const bool apart = most - fewest > rules_.apart_requests &&
-                     static_cast<double>(most) > rules_.apart_factor * static_cast<double>(fewest);
-  const bool cached =
-      static_cast<double>(longest) >= rules_.cached_share * static_cast<double>(blocks.size());
-  return cached && longest > 0 && !apart ? nearest : idlest;
+  return best;
 }
 
 }  // namespace larder::sim

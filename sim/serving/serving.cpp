@@ -61,7 +61,7 @@ Serving::Serving(Kernel& kernel, const Config& config, RecordSink& sink)
     : kernel_(kernel),
       config_(config),
       sink_(sink),
-      router_(config.router),
+      router_(config.router, config.page_tokens),
       arrivals_(config.closed ? closed_loop(kernel,
                                             {.speed = config.speed,
                                              .sessions_at_once = config.sessions_at_once},
@@ -108,7 +108,7 @@ Status Serving::arrive(const workloads::Request& request, std::uint64_t number) 
                    .blocks = static_cast<std::uint32_t>(served.blocks.size())};
   ++totals_.arrived;
   note_arrival();
-  const std::optional<std::size_t> engine = router_.choose(served.blocks, up_);
+  const std::optional<std::size_t> engine = router_.choose(served, up_);
   if (!engine) {
     served.record.outcome = Outcome::engine_lost;
     served.record.end = kernel_.now();

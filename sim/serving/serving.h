@@ -65,7 +65,7 @@ class Serving final : public Served, Arrivals::Taker {
  public:
   struct Config {
     std::uint32_t page_tokens = 512;  // of the engines
-    RouterRules router;
+    RouterPolicy router = RouterPolicy::prefix_aware;
     double speed = 1;
     bool closed = false;  // loop (arrivals.h)
     std::optional<std::uint32_t> sessions_at_once;
