@@ -112,7 +112,7 @@ class Serving final : public Served, Arrivals::Taker {
   std::unique_ptr<Arrivals> arrivals_;
   std::vector<std::unique_ptr<ServedRequest>> requests_;  // used again, never freed
   std::vector<ServedRequest*> free_requests_;
-  std::vector<Engine*> up_;  // by number; nullptr: lost
+  std::vector<Engine*> up_;              // by number; nullptr: lost
   std::vector<ServedRequest*> untaken_;  // that came when no engine was there
   std::unique_ptr<Untaken> tell_untaken_;
   ServingTotals totals_;
