@@ -1,7 +1,6 @@
 #include "sim/serving/serving.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -35,8 +34,16 @@ Status pages_of(const workloads::Request& request, std::uint32_t page_tokens,
   return {};
 }
 
-std::uint64_t ServingTotals::in_flight() const {
-  return arrived - std::accumulate(ended.begin(), ended.end(), std::uint64_t{0});
+std::uint64_t ServingTotals::rejected() const {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < outcomes; ++i) {
+    if (is_rejected(static_cast<Outcome>(i))) count += ended[i];
+  }
+  return count;
+}
+
+std::uint64_t ServingTotals::failed() const {
+  return ended[static_cast<std::size_t>(Outcome::engine_lost)];
 }
 
 std::optional<double> ServingTotals::hit_ratio() const {

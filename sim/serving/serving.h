@@ -34,7 +34,10 @@ struct ServingTotals {
   std::uint64_t input_tokens = 0;
   std::uint64_t computed_tokens = 0;
 
-  std::uint64_t in_flight() const;
+  std::uint64_t completed() const { return ended[static_cast<std::size_t>(Outcome::completed)]; }
+  std::uint64_t rejected() const;
+  std::uint64_t failed() const;
+  std::uint64_t in_flight() const { return arrived - completed() - rejected() - failed(); }
   std::uint64_t hits() const { return gpu_hits + host_hits + pool_hits; }
   // Hits over blocks; nothing where there were none.
   std::optional<double> hit_ratio() const;

@@ -380,39 +380,66 @@ TEST(Serving, WhateverIsSetAllRequestsEndAndAllBlocksAreAccountedFor) {
 
 // ---- the published trace ------------------------------------------------------------------------
 
+// Eight machines of eight GPUs, with everything on.
+struct Machines {
+  explicit Machines(const Serving::Config& config) : serving(kernel, config, records) {
+    for (std::uint32_t host = 0; host < topology.hosts(); ++host) {
+      serving.add(CachedEngine::make(kernel, compute,
+                                     {.page_tokens = config.page_tokens, .host_memory = 1_TiB},
+                                     {.fabric = &fabric,
+                                      .gpus = topology.parts_of(host, PartKind::gpu),
+                                      .drams = topology.parts_of(host, PartKind::dram)},
+                                     &pool, serving)
+                      .value());
+    }
+  }
+
+  void check() {
+    const ServingTotals& totals = serving.totals();
+    EXPECT_EQ(totals.completed() + totals.rejected(), totals.arrived);
+    EXPECT_EQ(totals.hits() + sum(totals.misses), totals.blocks);
+    kernel.run(10'000'000);
+    EXPECT_EQ(pool.under_way(), 0);
+  }
+
+  Kernel kernel{1};
+  MemoryPool pool{kernel, 1'000'000, {.lookup = Duration(100'000), .page = Duration(500'000)}};
+  Topology topology = Topology::make(hardware_preset("8xh800-8x200").value()).value();
+  Fabric fabric{kernel, topology, {}};
+  Compute compute = Compute::make({.model = model_preset("llama-3.1-70b").value(),
+                                   .gpu = gpu_preset("h800").value(),
+                                   .gpus = 8})
+                        .value();
+  Records records;
+  Serving serving;
+};
+
 TEST(Serving, E12TheConversationTraceIsServedWhole) {
   LARDER_NEEDS_PUBLISHED_TRACES();
-  Kernel kernel(1);
-  MemoryPool pool(kernel, 1'000'000, {.lookup = Duration(100'000), .page = Duration(500'000)});
-  Records records;
-  Serving serving(kernel, {.page_tokens = 512}, records);
-  Hardware hardware = hardware_preset("8xh800-8x200").value();
-  const Topology topology = Topology::make(hardware).value();
-  Fabric fabric(kernel, topology, {});
-  const Compute compute = Compute::make({.model = model_preset("llama-3.1-70b").value(),
-                                         .gpu = gpu_preset("h800").value(),
-                                         .gpus = 8})
-                              .value();
-  for (std::uint32_t host = 0; host < 8; ++host) {
-    serving.add(CachedEngine::make(kernel, compute, {.host_memory = 1_TiB},
-                                   {.fabric = &fabric,
-                                    .gpus = topology.parts_of(host, PartKind::gpu),
-                                    .drams = topology.parts_of(host, PartKind::dram)},
-                                   &pool, serving)
-                    .value());
-  }
+  Machines machines({.page_tokens = 512});
   const std::vector paths{published_traces() / "conversation_trace.jsonl"};
   const auto reader = workloads::open_trace(paths).value();
-  ASSERT_TRUE(serving.run(*reader));
-  const ServingTotals& totals = serving.totals();
+  ASSERT_TRUE(machines.serving.run(*reader));
+  machines.check();
+  const ServingTotals& totals = machines.serving.totals();
   EXPECT_EQ(totals.arrived, 12'031);
-  EXPECT_EQ(totals.ended[0] + totals.ended[1], 12'031);  // completed, or longer than the context
-  EXPECT_EQ(totals.hits() + sum(totals.misses), totals.blocks);
   EXPECT_LE(totals.hits(), 105'710);  // of an infinite pool that sees each block at once
   EXPECT_GE(totals.hits(), 95'000);
-  EXPECT_FALSE(serving.pressure().overloaded());
-  RecordProperty("hits", static_cast<int>(totals.hits()));
-  kernel.run(10'000'000);
+  EXPECT_FALSE(machines.serving.pressure().overloaded());
+}
+
+TEST(Serving, AgenticSessionsAreServedInAClosedLoop) {
+  LARDER_NEEDS_PUBLISHED_TRACES();
+  Machines machines({.page_tokens = 64, .closed = true});
+  const std::vector paths{published_traces() / "agentic"};
+  const auto reader = workloads::open_trace(paths).value();
+  ASSERT_TRUE(machines.serving.run(*reader));
+  machines.check();
+  const auto again = workloads::open_trace(paths).value();
+  std::uint64_t requests = 0;
+  while (*again->next() != nullptr) ++requests;
+  EXPECT_EQ(machines.serving.totals().arrived, requests);
+  EXPECT_GT(machines.serving.totals().hit_ratio().value(), 0.5);
 }
 
 }  // namespace
