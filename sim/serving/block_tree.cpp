@@ -94,6 +94,7 @@ void BlockTree::place(Node node) {
   block.behind = none;
   (list.last == none ? list.first : nodes_[list.last].behind) = node;
   list.last = node;
+  ++list.blocks;
 }
 
 void BlockTree::unlink(Node node) {
@@ -103,6 +104,7 @@ void BlockTree::unlink(Node node) {
   (block.before == none ? list.first : nodes_[block.before].behind) = block.behind;
   (block.behind == none ? list.last : nodes_[block.behind].before) = block.before;
   block.list = no_list;
+  --list.blocks;
 }
 
 // ---- room ---------------------------------------------------------------------------------------
@@ -128,9 +130,9 @@ void BlockTree::give_host(std::uint64_t blocks) {
 }
 
 bool BlockTree::make_host_room(std::uint64_t blocks) {
+  if (free_.host + lists_[host_list].blocks < blocks) return false;
   while (free_.host < blocks) {
     const Node node = lists_[host_list].first;
-    if (node == none) return false;
     unlink(node);
     nodes_[node].host = false;
     give_host(1);
@@ -140,10 +142,10 @@ bool BlockTree::make_host_room(std::uint64_t blocks) {
 }
 
 bool BlockTree::make_gpu_room(std::uint64_t blocks, bool keep, std::vector<Leaving>& leaving) {
+  if (free_.gpu + lists_[gpu_list].blocks < blocks) return false;
   std::uint64_t on_the_way = 0;
   while (free_.gpu + on_the_way < blocks) {
     const Node node = lists_[gpu_list].first;
-    if (node == none) break;
     const bool copy = keep && !nodes_[node].host && make_host_room(1);
     if (!copy && nodes_[node].gpu_children == 0) {
       evict_from_gpu(node);
@@ -298,7 +300,10 @@ void BlockTree::check_invariants() const {
     LARDER_ASSERT(gpu_children[node] == nodes_[node].gpu_children);
   }
   for (const std::uint8_t list : {gpu_list, host_list}) {
-    for (Node node = lists_[list].first; node != none; node = nodes_[node].behind) --listed;
+    std::uint64_t blocks = 0;
+    for (Node node = lists_[list].first; node != none; node = nodes_[node].behind) ++blocks;
+    LARDER_ASSERT(blocks == lists_[list].blocks);
+    listed -= blocks;
   }
   LARDER_ASSERT(listed == 0);
 }

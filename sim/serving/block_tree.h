@@ -62,7 +62,7 @@ class BlockTree {
   void take_host(std::uint64_t blocks);
   void give_host(std::uint64_t blocks);
 
-  // Evicts until so many blocks are free, or nothing more may leave. Whether they are.
+  // Evicts until so many blocks are free. Whether they are: if too few may leave, none does.
   bool make_host_room(std::uint64_t blocks);
   // With `keep`, what is not on the host gets a place there first, where there is one, and stays on
   // the GPUs, locked: the caller copies it, and then calls left() for all, in their order.
@@ -126,6 +126,7 @@ class BlockTree {
   struct List {
     Node first = none;
     Node last = none;
+    std::uint64_t blocks = 0;
   };
 
   // What is here, behind this parent.

@@ -147,7 +147,7 @@ void Serving::note_arrival() {
 void Serving::ended(ServedRequest& request) {
   const RequestRecord& record = request.record;
   ++totals_.ended[static_cast<std::size_t>(record.outcome)];
-  if (record.prefill_begin != instant_never) {
+  if (record.prefill_begin != instant_never && record.number >= config_.warmup_requests) {
     totals_.blocks += record.blocks;
     totals_.gpu_hits += record.gpu_hits;
     totals_.host_hits += record.host_hits;

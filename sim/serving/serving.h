@@ -25,7 +25,7 @@ Status pages_of(const workloads::Request& request, std::uint32_t page_tokens,
 struct ServingTotals {
   std::uint64_t arrived = 0;
   std::array<std::uint64_t, outcomes> ended{};  // by Outcome
-  // Of those that began to be computed, and of no others:
+  // Of those that began to be computed, without the warm-up:
   std::uint64_t blocks = 0;
   std::uint64_t gpu_hits = 0;
   std::uint64_t host_hits = 0;
@@ -69,8 +69,9 @@ class Serving final : public Served, Arrivals::Taker {
   struct Config {
     std::uint32_t page_tokens = 512;  // of the engines
     RouterPolicy router = RouterPolicy::prefix_aware;
-    double speed = 1;
-    bool closed = false;  // loop (arrivals.h)
+    double speed = 1;                   // finite, above zero
+    std::uint64_t warmup_requests = 0;  // the first of the trace, which are in no sum of blocks
+    bool closed = false;                // loop (arrivals.h)
     std::optional<std::uint32_t> sessions_at_once;
   };
 

@@ -77,6 +77,21 @@ TEST(BlockTree, WhatIsLockedStays) {
   EXPECT_EQ(match(tree, {1, 2}).on_gpu, 1);
 }
 
+TEST(BlockTree, WhereTooFewMayLeaveNoneDoes) {
+  BlockTree tree({.gpu = 3, .host = 1});
+  const std::vector<Node> path = compute(tree, {1, 2});
+  compute(tree, {3});
+  tree.lock(path);
+  std::vector<BlockTree::Leaving> leaving;
+  EXPECT_FALSE(tree.make_gpu_room(2, true, leaving));
+  EXPECT_TRUE(leaving.empty());
+  EXPECT_EQ(match(tree, {3}).on_gpu, 1);
+  tree.take_host(1);
+  (void)tree.add_on_host(BlockTree::none, 4);
+  EXPECT_FALSE(tree.make_host_room(2));
+  EXPECT_EQ(match(tree, {4}).blocks, 1);
+}
+
 TEST(BlockTree, OnlyWhatIsNotOnTheGpusLeavesTheHost) {
   BlockTree tree({.gpu = 2, .host = 2});
   const std::vector<Node> path = compute(tree, {1, 2});

@@ -187,6 +187,24 @@ TEST(Serving, E7WithoutRequestsThereIsNoHitRatio) {
   EXPECT_FALSE(Cluster({}).serving.pressure().overloaded());
 }
 
+TEST(Serving, E9WhatTheWarmUpDoesIsNotCounted) {
+  ClusterOptions options;
+  options.serving.warmup_requests = 150;
+  Cluster cluster(options);
+  const auto reader = trace(200, 3);
+  ASSERT_TRUE(cluster.serving.run(*reader));
+  std::uint64_t hits = 0;
+  std::uint64_t blocks = 0;
+  for (const RequestRecord& record : cluster.records.all) {
+    if (record.number < 150) continue;
+    hits += record.hits();
+    blocks += record.blocks;
+  }
+  EXPECT_EQ(cluster.serving.totals().hits(), hits);
+  EXPECT_EQ(cluster.serving.totals().blocks, blocks);
+  EXPECT_EQ(cluster.serving.totals().completed(), 200);
+}
+
 TEST(Serving, E5RequestsInAreThoseThatCompletedWereRejectedOrFailed) {
   ClusterOptions options;
   options.engine.waiting_max = 20;
@@ -207,7 +225,9 @@ TEST(Serving, E5RequestsInAreThoseThatCompletedWereRejectedOrFailed) {
        {Outcome::completed, Outcome::too_large, Outcome::queue_full, Outcome::engine_lost}) {
     EXPECT_GT(ended[static_cast<std::size_t>(outcome)], 0) << outcome_name(outcome);
   }
-  EXPECT_EQ(cluster.serving.totals().arrived, 3'000);
+  const ServingTotals& totals = cluster.serving.totals();
+  EXPECT_EQ(totals.arrived, 3'000);
+  EXPECT_EQ(totals.completed() + totals.rejected() + totals.failed(), 3'000);
 }
 
 TEST(Serving, E9ARateAboveCapacityIsShown) {
