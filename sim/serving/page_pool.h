@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "core/topology/topology.h"
@@ -26,8 +27,9 @@ enum class MissReason : std::uint8_t {
   fragmented,     // its put found room enough, but not in one piece
   timed_out,      // it was there, and did not come in time
   behind_a_miss,  // it was there, but a page before it was not
+  not_asked,      // the engine asked no pool: too few pages, or no host memory to read them into
 };
-inline constexpr std::size_t miss_reasons = 8;
+inline constexpr std::size_t miss_reasons = 9;
 
 // The pool, as the engines of a simulated cluster use it. Each call takes virtual time: the way to
 // the master and its queue, and for reads and puts the way of the bytes over the fabric. What is
@@ -69,6 +71,10 @@ class PagePool {
   virtual void look_up(PartId host_memory, std::span<const PoolPage> pages, Lookup& lookup) = 0;
   virtual void read(PartId into, std::span<const PoolPage> pages, Read& read) = 0;
   virtual void put(PartId from, std::span<const PoolPage> pages, Put& put) = 0;
+  // Why a page is missing; nothing if it is there. Takes no time: it is for reports, since a lookup
+  // tells only of the first missing page.
+  virtual std::optional<MissReason> why_missing(const PoolPage& page) const = 0;
+
   virtual void give_up(Lookup& lookup) = 0;
   virtual void give_up(Read& read) = 0;
   virtual void give_up(Put& put) = 0;
