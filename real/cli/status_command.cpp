@@ -93,7 +93,8 @@ void add_watch_option(CLI::App& command, std::optional<double>& seconds) {
             double parsed = 1;
             if (!text.empty() &&
                 (!terminal::parse_number(text, parsed) || !(parsed >= 0.1) || parsed > 86'400)) {
-              throw CLI::ValidationError("--watch", in_quotes(text) + " is not 0.1 to 86400 seconds");
+              throw CLI::ValidationError("--watch",
+                                         in_quotes(text) + " is not 0.1 to 86400 seconds");
             }
             seconds = parsed;
           },

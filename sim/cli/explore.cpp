@@ -1,5 +1,5 @@
-#include "core/base/printable.h"
 #include "sim/explore/explore.h"
+#include "core/base/printable.h"
 
 #include <fmt/format.h>
 

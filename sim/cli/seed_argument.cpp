@@ -21,7 +21,8 @@ std::uint64_t parse_seed(const std::string& text) {
   const bool hexadecimal = std::ranges::all_of(
       text, [](char each) { return std::isxdigit(static_cast<unsigned char>(each)) != 0; });
   if (error != std::errc() || end != digits.data() + digits.size() || !hexadecimal) {
-    throw CLI::ValidationError("--first", in_quotes(text) + " is neither a number nor a commit's name");
+    throw CLI::ValidationError("--first",
+                               in_quotes(text) + " is neither a number nor a commit's name");
   }
   return seed;
 }

@@ -14,7 +14,8 @@ namespace {
 Status run(const std::string& name) {
   const auto story = std::ranges::find(stories(), name, &Story::name);
   if (story == stories().end()) {
-    return failed(ErrorCode::invalid_params, "no story is named " + in_quotes(name) + "; see --help");
+    return failed(ErrorCode::invalid_params,
+                  "no story is named " + in_quotes(name) + "; see --help");
   }
   return terminal::print(tell(*story));
 }

@@ -211,7 +211,8 @@ std::string state_of_much() {
 TEST(StateFile, AnotherLayoutHasAnotherVersion) {
   EXPECT_EQ(version, 2u);
   const std::string bytes = state_of_much();
-  EXPECT_EQ(checksum(std::as_bytes(std::span(bytes))), 15136362974860070511u) << bytes.size() << " bytes";
+  EXPECT_EQ(checksum(std::as_bytes(std::span(bytes))), 15136362974860070511u)
+      << bytes.size() << " bytes";
 }
 
 TEST(Ring, SaysWhatADirectoryIsThatHoldsNone) {
