@@ -30,7 +30,10 @@ bool Master::State::keeps_last() const {
 }
 
 Bytes Master::State::bytes_wanted() const {
-  return keeps_last() ? 0_B : bytes_to_free(config_.watermarks, use());
+  if (keeps_last()) return 0_B;
+  Watermarks marks = config_.watermarks;
+  if (round_) marks.high = marks.low;  // a round that has begun goes on down to that
+  return bytes_to_free(marks, use());
 }
 
 std::optional<SkipReason> Master::State::held_by(const Evictable& evictable) {
@@ -88,7 +91,7 @@ std::string Master::State::passed_over() const {
 void Master::State::run_eviction(Step& step) {
   if (eviction_blocked_ || step.now < eviction_pause_) return;
   const Bytes goal = bytes_wanted();
-  if (goal == 0_B) return;
+  if (goal == 0_B) return end_round();  // somebody else has freed enough
   if (!round_) round_.emplace(catalog_.order());
   evicting_ = &step;
   // Others are served between two steps.
@@ -96,14 +99,19 @@ void Master::State::run_eviction(Step& step) {
       round_->step(catalog_.order(), {.goal = goal, .looks_max = 128}, *this);
   evicting_ = nullptr;
   if (progress == EvictionRound::Progress::more) return;
-  last_round_ = round_->counts();
-  evictions_ += last_round_;
-  round_.reset();
+  end_round();
   if (progress == EvictionRound::Progress::blocked) {
     eviction_blocked_ = true;
   } else if (bytes_wanted() > 0_B) {
     eviction_pause_ = step.now + eviction_retry;
   }
+}
+
+void Master::State::end_round() {
+  if (!round_) return;
+  last_round_ = round_->counts();
+  evictions_ += last_round_;
+  round_.reset();
 }
 
 void Master::State::handle(Step& step, Caller caller, const Quiesce&) {

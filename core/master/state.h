@@ -242,6 +242,7 @@ class Master::State final : Evictor {
   std::optional<SkipReason> held_by(const Evictable&) override;
   Taken evict(Evictable&) override;
   void run_eviction(Step&);
+  void end_round();
   bool keeps_last() const;
   Bytes bytes_wanted() const;
   SpaceUse use() const;

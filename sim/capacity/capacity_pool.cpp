@@ -151,6 +151,14 @@ MissReason CapacityPool::reason(PageNumber page, Told told) const {
   return told == Told::nothing || all_reachable() ? MissReason::timed_out : MissReason::lost;
 }
 
+std::optional<MissReason> CapacityPool::why_missing(const PoolPage& page) const {
+  const std::optional<PageNumber> number = book_.find(page.id);
+  if (!number) return MissReason::cold;
+  const bool stored = book_.fate(*number) == PageBook::Fate::stored;
+  if (stored && !book_.under_way(*number)) return std::nullopt;
+  return reason(*number, Told::not_there);
+}
+
 void CapacityPool::miss(PageCounts& counts, PageNumber page, MissReason reason) {
   ++counts.missed_for(reason);
   if (watcher_ != nullptr) watcher_->missed(kernel_.now(), page, reason);

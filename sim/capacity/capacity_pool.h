@@ -60,6 +60,8 @@ class CapacityPool final : public PagePool,
   void look_up(PartId host_memory, std::span<const PoolPage> pages, Lookup& lookup) override;
   void read(PartId into, std::span<const PoolPage> pages, Read& read) override;
   void put(PartId from, std::span<const PoolPage> pages, Put& put) override;
+  // As its book has it: what is on a hidden node counts as there until that is given up.
+  std::optional<MissReason> why_missing(const PoolPage& page) const override;
   void give_up(Lookup& lookup) override;
   void give_up(Read& read) override;
   void give_up(Put& put) override;

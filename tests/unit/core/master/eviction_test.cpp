@@ -61,6 +61,29 @@ TEST_F(EvictionTest, FromTheHighWatermarkDownToTheLowOneLeastRecentlyUsedFirst) 
   EXPECT_TRUE(h.readable(bob, key(93)));
 }
 
+class DeepEvictionTest : public EvictionTest {
+ protected:
+  static MasterConfig deep() {
+    MasterConfig config = MasterHarness::small_nodes();
+    config.watermarks = {.high = 0.95, .low = 0.5};
+    return config;
+  }
+  DeepEvictionTest() : EvictionTest(deep()) {}
+};
+
+TEST_F(DeepEvictionTest, ARoundOfManyStepsGoesDownToTheLowWatermarkToo) {
+  constexpr int fit = 400;
+  constexpr Bytes each{(1 << 20) / fit / 64 * 64};  // with its footer
+  int count = 0;
+  while (h.status().evicted_objects == 0 && count < fit) {
+    h.put(alice, key(count++), each - 64_B);
+    h.tick();
+  }
+  EXPECT_LE(h.status().used, Bytes{1_MiB / 2});
+  EXPECT_GT(h.status().used + each, Bytes{1_MiB / 2}) << "no more than was needed";
+  EXPECT_GT(h.status().evicted_objects, 128u) << "more than one step looks at";
+}
+
 TEST_F(EvictionTest, B19AFreshWriteIsTheLastToGo) {
   fill(94);
   for (int i = 200; i < 240; ++i) {

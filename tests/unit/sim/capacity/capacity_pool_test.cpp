@@ -172,6 +172,8 @@ TEST(MissReason, EvictedWhenAnotherOneNeededItsRoom) {
   EXPECT_EQ(world.read(PoolWorld::chain(1, 1)).pages.size(), 1u);  // 2 is the oldest now
   world.put(PoolWorld::chain(3, 1));
   EXPECT_EQ(world.read(PoolWorld::chain(2, 1)).reason, MissReason::evicted);
+  EXPECT_EQ(world.pool->why_missing({.id = 2}), MissReason::evicted);
+  EXPECT_EQ(world.pool->why_missing({.id = 1'000}), MissReason::cold);
   EXPECT_EQ(world.read(PoolWorld::chain(1, 1)).pages.size(), 1u);
   EXPECT_EQ(world.read(PoolWorld::chain(3, 1)).pages.size(), 1u);
   const PoolGauges gauges = world.pool->gauges();
