@@ -32,6 +32,10 @@ Status PoolConfig::check(const Topology& topology) const {
   Bytes page;
   for (const Bytes object : objects) {
     if (object == Bytes{}) return wrong("an object of a page has zero bytes");
+    if (object > master.object_bytes_max) {
+      return wrong("an object of a page has " + std::to_string(object.value) +
+                   " bytes; the master takes " + std::to_string(master.object_bytes_max.value));
+    }
     const ExtentShape shape = extent_shape(object);
     page += shape.length.rounded_up(shape.alignment);
   }
@@ -45,9 +49,6 @@ Status PoolConfig::check(const Topology& topology) const {
       return wrong(which + " has " + std::to_string(node.capacity.value) +
                    " bytes, and one page takes " + std::to_string(page.value));
     }
-  }
-  if (master.object_bytes_max < page_bytes() && objects.size() == 1) {
-    return wrong("an object of a page has more bytes than the master takes");
   }
   // What the master says of its own part.
   LARDER_TRY(const auto made, Master::make(Time{}, master, {.epoch = {1}, .instance = {1, 1}}, {}));

@@ -52,8 +52,8 @@ struct PoolConfig {
   std::uint32_t batches_under_way = 2;
 
   // INVALID_PARAMS: no node, a node that is no DRAM or has no room for one page, no object, one
-  // object of zero bytes, more than 255 objects, replicas outside of 1 to replicas_max, no batch,
-  // or what the master says of its own part.
+  // of zero bytes or more than the master takes, more than 255 objects, replicas outside of 1 to
+  // replicas_max, no batch, or what the master says of its own part.
   Status check(const Topology& topology) const;
   Bytes page_bytes() const;
 };

@@ -478,6 +478,7 @@ TEST(CapacityPool, WhatCannotBeIsRefused) {
   EXPECT_TRUE(refused([](PoolConfig& config) { config.nodes[0].memory = {100'000}; }));
   EXPECT_TRUE(refused([](PoolConfig& config) { config.objects.clear(); }));
   EXPECT_TRUE(refused([](PoolConfig& config) { config.objects[0] = 0_B; }));
+  EXPECT_TRUE(refused([](PoolConfig& config) { config.master.object_bytes_max = 999_B; }));
   EXPECT_TRUE(refused([](PoolConfig& config) { config.replicas = 0; }));
   EXPECT_TRUE(refused([](PoolConfig& config) { config.replicas = replicas_max + 1; }));
   EXPECT_TRUE(refused([](PoolConfig& config) { config.batch_pages = 0; }));
