@@ -9,28 +9,11 @@
 namespace larder {
 namespace {
 
-constexpr std::uint32_t group_bit = 0x80000000;
 constexpr std::uint32_t no_slot = 0xffffffff;
 
 bool in_order(const Unit* unit) { return unit != nullptr && EvictionOrder::contains(*unit); }
 
 }  // namespace
-
-class Catalog::Names final : public UnitNames {
- public:
-  explicit Names(const Catalog& catalog) : catalog_(catalog) {}
-  std::uint32_t name(const Evictable& unit) const override {
-    const auto& whole = static_cast<const Unit&>(unit);
-    return whole.slot | (whole.is_group ? group_bit : 0);
-  }
-  Evictable* find(std::uint32_t name) const override {
-    if ((name & group_bit) != 0) return catalog_.groups_.at(name & ~group_bit);
-    return catalog_.objects_.at(name);
-  }
-
- private:
-  const Catalog& catalog_;
-};
 
 void Catalog::archive(Archive& archive) {
   archive(tenants_);
@@ -52,7 +35,7 @@ void Catalog::archive(Archive& archive) {
   }
   by_key_.archive(archive);
   archive(expiries_, soft_pins_, lease_rounds_, complete_, only_in_);
-  order_.archive(archive, Names(*this));
+  order_.archive(archive);
   if (!archive.loading()) return;
   std::size_t ordered = 0;
   for (std::uint32_t slot = 0; slot < objects_.slots(); ++slot)
@@ -63,8 +46,7 @@ void Catalog::archive(Archive& archive) {
 }
 
 void Catalog::archive_unit(Archive& archive, Unit& unit) {
-  archive(unit.place, unit.line, unit.uses, unit.own_family, unit.bytes, unit.stamp,
-          unit.parent_family);
+  unit.Evictable::archive(archive);
   archive(unit.lease.count, unit.lease.round, unit.lease.end, unit.lease.exists_end);
 }
 
@@ -119,7 +101,7 @@ void Catalog::archive_group(Archive& archive, Group& group, std::uint32_t slot) 
 }
 
 // Each comes in behind what it extends, so as to find that there.
-void Catalog::set_order(EvictionOrder order) {
+void Catalog::set_policy(std::string_view policy) {
   struct Entry {
     Evictable* unit;
     EvictionOrder::Insertion how;
@@ -137,7 +119,7 @@ void Catalog::set_order(EvictionOrder order) {
     std::reverse(entries.begin() + chain, entries.end());
   }
   for (const Entry& entry : entries) order_.erase(*entry.unit);
-  order_ = std::move(order);
+  order_ = EvictionOrder::make(policy, names_).value();
   for (const Entry& entry : entries) order_.insert(*entry.unit, entry.how);
 }
 

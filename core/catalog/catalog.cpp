@@ -10,8 +10,8 @@
 namespace larder {
 namespace {
 
-// Slots of groups and of objects share the handles that readers give back.
-constexpr std::uint32_t group_slot = 0x80000000;
+// A group has an object at least, and there are less than 2^31 - 1 of those (ObjectStore).
+constexpr std::uint32_t group_bit = 0x80000000;
 
 std::uint64_t relative(Time time, Time now) {
   if (time <= now) return 0;
@@ -20,6 +20,9 @@ std::uint64_t relative(Time time, Time now) {
 }
 
 }  // namespace
+
+Catalog::Catalog(std::string_view policy, std::uint32_t lease_rounds)
+    : order_(EvictionOrder::make(policy, names_).value()), lease_rounds_(lease_rounds) {}
 
 std::optional<TenantId> Catalog::find_tenant(std::string_view name) const {
   const auto known = std::ranges::find(tenants_, name);
@@ -40,7 +43,17 @@ Catalog::Name Catalog::name(TenantId tenant, std::string_view text) {
   return {tenant, text, XXH3_64bits_withSeed(text.data(), text.size(), tenant)};
 }
 
-std::uint64_t Catalog::identify(const Evictable& evictable) {
+std::uint32_t Catalog::Names::name(const Evictable& evictable) const {
+  const auto& unit = static_cast<const Unit&>(evictable);
+  return unit.slot | (unit.is_group ? group_bit : 0);
+}
+
+Evictable* Catalog::Names::find(std::uint32_t name) const {
+  if ((name & group_bit) != 0) return catalog_.groups_.at(name & ~group_bit);
+  return catalog_.objects_.at(name);
+}
+
+std::uint64_t Catalog::Names::identity(const Evictable& evictable) const {
   const auto& unit = static_cast<const Unit&>(evictable);
   if (unit.is_group) return static_cast<const Group&>(unit).name_hash;
   return name_of(static_cast<const Object&>(unit)).hash;
@@ -313,8 +326,7 @@ Catalog::LeaseHandle Catalog::grant_lease(Object& object, Time now, Time until) 
   Unit& whole = unit(object);
   whole.lease.grant(now, until, lease_rounds_);
   if (EvictionOrder::contains(whole)) order_.access(whole);
-  const std::uint32_t slot = whole.slot | (whole.is_group ? group_slot : 0);
-  return {.slot = slot, .round = whole.lease.round};
+  return {.slot = names_.name(whole), .round = whole.lease.round};
 }
 
 void Catalog::grant_exists_lease(Object& object, Time now, Time until) {
@@ -325,12 +337,7 @@ void Catalog::grant_exists_lease(Object& object, Time now, Time until) {
 }
 
 void Catalog::give_back(LeaseHandle handle) {
-  Unit* whole = nullptr;
-  if ((handle.slot & group_slot) != 0) {
-    whole = groups_.at(handle.slot & ~group_slot);
-  } else {
-    whole = objects_.at(handle.slot);
-  }
+  auto* const whole = static_cast<Unit*>(names_.find(handle.slot));
   if (whole != nullptr) whole->lease.give_back(handle.round);
 }
 

@@ -27,9 +27,9 @@ namespace larder {
 // of the calls alone. Lookups, adding, publishing and erasing are O(1) (leaf-first: O(log n)).
 class Catalog {
  public:
-  // `lease_rounds`: leases are numbered from there on; another one for each master.
-  explicit Catalog(EvictionOrder order, std::uint32_t lease_rounds = 0)
-      : order_(std::move(order)), lease_rounds_(lease_rounds) {}
+  // `policy`: a known one (check_policy). `lease_rounds`: leases are numbered from there on;
+  // another one for each master.
+  explicit Catalog(std::string_view policy, std::uint32_t lease_rounds = 0);
   Catalog(const Catalog&) = delete;
   Catalog& operator=(const Catalog&) = delete;
 
@@ -45,8 +45,6 @@ class Catalog {
     std::uint64_t hash = 0;
   };
   static Name name(TenantId tenant, std::string_view text);
-  // What names a unit of a catalog for good: the hash of its object's, or its group's, name.
-  static std::uint64_t identify(const Evictable& unit);
 
   struct Versions {
     Object* current = nullptr;  // COMPLETE
@@ -121,9 +119,9 @@ class Catalog {
 
   EvictionOrder& order() { return order_; }
   const EvictionOrder& order() const { return order_; }
-  // Another policy from now on: units enter it in the order of the old one, with the parents that
-  // that knows. O(n log n).
-  void set_order(EvictionOrder order);
+  // Another policy, a known one, from now on: units enter it in the order of the old one, with the
+  // parents that that knows. O(n log n).
+  void set_policy(std::string_view policy);
   // What its unit extends, where the policy orders by that: an Object or a Group; or nullptr.
   const Unit* parent(const Object& object) const;
 
@@ -137,7 +135,7 @@ class Catalog {
   }
   std::size_t size() const { return objects_.size(); }
 
-  // Loading: into a new catalog with an order of the same policy.
+  // Loading: into a new catalog with the same policy.
   void archive(Archive& archive);
 
   void check_invariants() const;
@@ -166,7 +164,18 @@ class Catalog {
     }
   };
 
-  class Names;  // of units
+  // Of units, for the order and for those who give leases back: the slot, and whether of a group.
+  class Names final : public UnitNames {
+   public:
+    explicit Names(const Catalog& catalog) : catalog_(catalog) {}
+    std::uint32_t name(const Evictable& unit) const override;
+    Evictable* find(std::uint32_t name) const override;
+    // The hash of its object's, or its group's, name.
+    std::uint64_t identity(const Evictable& unit) const override;
+
+   private:
+    const Catalog& catalog_;
+  };
   void archive_unit(Archive& archive, Unit& unit);
   void archive_object(Archive& archive, Object& object);
   void archive_extras(Archive& archive, Extras& own, std::uint32_t slot);
@@ -193,6 +202,7 @@ class Catalog {
   void place(Unit& unit, bool evictable, const EvictionOrder::Insertion& how);
   void place(Group& group, const Unit* parent);
 
+  Names names_{*this};
   EvictionOrder order_;
   std::vector<std::string> tenants_;
   ObjectStore objects_;

@@ -7,7 +7,7 @@ namespace larder {
 
 void AgedPolicy::admit(Evictable& unit, const Evictable* parent) {
   LeafPolicy::admit(unit, parent);
-  const std::optional<std::uint8_t> before = departed_.take(identify_(unit));
+  const std::optional<std::uint8_t> before = departed_.take(names().identity(unit));
   if (!before) return;
   count_use(unit, *before);
   count_use(unit);  // that it was asked for again
@@ -17,7 +17,7 @@ void AgedPolicy::left(Evictable& unit, bool was_front) {
   LeafPolicy::left(unit, was_front);
   if (!was_front) return;
   floor_ = std::max(floor_, unit.stamp);
-  departed_.remember(identify_(unit), unit.uses, size());
+  departed_.remember(names().identity(unit), unit.uses, size());
 }
 
 void AgedPolicy::archive_rest(Archive& archive) {
@@ -27,7 +27,7 @@ void AgedPolicy::archive_rest(Archive& archive) {
 
 void AgedPolicy::add_rest(Identity& identity) const {
   add_uses(identity);
-  for (const Evictable* unit : units()) identity.add(unit->stamp - floor_);
+  for (const Evictable* unit : units()) identity.add(unit->stamp - floor_).add(worth(*unit, 1));
   departed_.add_identity(identity);
 }
 

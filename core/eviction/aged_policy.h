@@ -13,7 +13,7 @@ namespace larder {
 // the next finds out all the same what comes back.
 class AgedPolicy : public LeafPolicy {
  protected:
-  explicit AgedPolicy(Identify identify) : identify_(identify) {}
+  using LeafPolicy::LeafPolicy;
   // `times`: how often it was asked for, at least 1.
   virtual std::uint64_t worth(const Evictable& unit, std::uint64_t times) const = 0;
 
@@ -26,7 +26,6 @@ class AgedPolicy : public LeafPolicy {
   void archive_rest(Archive& archive) final;
   void add_rest(Identity& identity) const final;
 
-  Identify identify_;
   Departed departed_;
   std::uint64_t floor_ = 0;
 };

@@ -8,6 +8,10 @@ namespace larder {
 // (Corbato, A paging experiment with the Multics system, 1968: a hand that goes round, as which the
 // front of the line moves here). A use costs no more than a note.
 class ClockPolicy final : public ListPolicy {
+ public:
+  using ListPolicy::ListPolicy;
+
+ private:
   Evictable* next(std::uint32_t& looks) override {
     while (front() != nullptr && front()->uses > 0) {
       if (looks == 0) return nullptr;

@@ -10,7 +10,7 @@ namespace larder {
 // tokens and cancel out.
 class CostAwarePolicy final : public AgedPolicy {
  public:
-  explicit CostAwarePolicy(Identify identify) : AgedPolicy(identify) {}
+  using AgedPolicy::AgedPolicy;
 
  private:
   // Attention costs as much as the linear layers from some 30,000 tokens (8 billion parameters) to
@@ -18,7 +18,7 @@ class CostAwarePolicy final : public AgedPolicy {
   static constexpr std::uint64_t linear_cost = 64;
 
   std::uint64_t worth(const Evictable& unit, std::uint64_t times) const override {
-    return times * (linear_cost + depth(unit));
+    return times * (linear_cost + unit.depth);
   }
 };
 

@@ -1,5 +1,6 @@
 #include "core/eviction/eviction_order.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/assert.h"
@@ -8,17 +9,17 @@ namespace larder {
 
 using Line = Evictable::Line;
 
-Result<EvictionOrder> EvictionOrder::make(std::string_view policy,
-                                          EvictionPolicy::Identify identify) {
-  LARDER_TRY(auto normal, make_policy(policy, identify));
-  LARDER_TRY(auto soft_pinned, make_policy(policy, identify));
-  return EvictionOrder(std::move(normal), std::move(soft_pinned));
+Result<EvictionOrder> EvictionOrder::make(std::string_view policy, const UnitNames& names) {
+  LARDER_TRY(auto normal, make_policy(policy, names));
+  LARDER_TRY(auto soft_pinned, make_policy(policy, names));
+  return EvictionOrder(std::move(normal), std::move(soft_pinned), names);
 }
 
 EvictionOrder::EvictionOrder(std::unique_ptr<EvictionPolicy> normal,
-                             std::unique_ptr<EvictionPolicy> soft_pinned)
+                             std::unique_ptr<EvictionPolicy> soft_pinned, const UnitNames& names)
     : normal_(std::move(normal)),
       soft_pinned_(std::move(soft_pinned)),
+      names_(&names),
       wanted_(std::make_unique<UnitList>()) {}
 
 Evictable* EvictionOrder::parent(const Evictable& unit) const {
@@ -106,18 +107,24 @@ std::vector<Evictable*> EvictionOrder::units() const {
   return units;
 }
 
-void EvictionOrder::archive(Archive& archive, const UnitNames& names) {
+void EvictionOrder::archive(Archive& archive) {
   archive(bytes_, wanted_bytes_);
-  normal_->archive(archive, names);
-  soft_pinned_->archive(archive, names);
+  normal_->archive(archive);
+  soft_pinned_->archive(archive);
   std::vector<Evictable*> wanted;
   wanted_->append_to(wanted);
   std::vector<std::uint32_t> order;
-  for (const Evictable* unit : wanted) order.push_back(names.name(*unit));
+  for (const Evictable* unit : wanted) order.push_back(names_->name(*unit));
   archive(order);
   if (!archive.loading()) return;
+  const auto are_in = [](const EvictionPolicy& policy, Place place) {
+    return std::ranges::all_of(policy.units(),
+                               [&](Evictable* unit) { return unit->place == place; });
+  };
+  archive.require(are_in(*normal_, Place::normal) && are_in(*soft_pinned_, Place::soft_pinned),
+                  "a unit is in the wrong order of eviction");
   for (const std::uint32_t name : order) {
-    Evictable* const unit = names.find(name);
+    Evictable* const unit = names_->find(name);
     const bool fits = unit != nullptr && is_wanted(*unit) && unit->first == nullptr;
     if (!archive.require(fits, "a unit is not wanted")) return;
     wanted_->push_back(*unit);

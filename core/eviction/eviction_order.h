@@ -26,8 +26,8 @@ class EvictionOrder {
  public:
   using Place = Evictable::Place;
 
-  // INVALID_PARAMS for a policy that is unknown.
-  static Result<EvictionOrder> make(std::string_view policy, EvictionPolicy::Identify identify);
+  // As make_policy.
+  static Result<EvictionOrder> make(std::string_view policy, const UnitNames& names);
   EvictionOrder(EvictionOrder&&) noexcept = default;
   EvictionOrder& operator=(EvictionOrder&&) noexcept = default;
 
@@ -67,19 +67,20 @@ class EvictionOrder {
   Bytes bytes() const { return bytes_; }
   Bytes wanted_bytes() const { return wanted_bytes_; }
   // As EvictionPolicy::archive and add_identity.
-  void archive(Archive& archive, const UnitNames& names);
+  void archive(Archive& archive);
   void add_identity(Identity& identity) const;
   void check_invariants() const;
 
  private:
-  EvictionOrder(std::unique_ptr<EvictionPolicy> normal,
-                std::unique_ptr<EvictionPolicy> soft_pinned);
+  EvictionOrder(std::unique_ptr<EvictionPolicy> normal, std::unique_ptr<EvictionPolicy> soft_pinned,
+                const UnitNames& names);
   EvictionPolicy& policy_of(const Evictable& unit) const;
   void enter(Evictable& unit, const Evictable* parent);
   void leave(Evictable& unit);
 
   std::unique_ptr<EvictionPolicy> normal_;
   std::unique_ptr<EvictionPolicy> soft_pinned_;
+  const UnitNames* names_;
   std::unique_ptr<UnitList> wanted_;  // on the heap, since units point to it
   std::size_t wanted_size_ = 0;
   Bytes wanted_bytes_;

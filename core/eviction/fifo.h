@@ -5,6 +5,9 @@
 namespace larder {
 
 // First in, first out: use changes nothing.
-class FifoPolicy final : public ListPolicy {};
+class FifoPolicy final : public ListPolicy {
+ public:
+  using ListPolicy::ListPolicy;
+};
 
 }  // namespace larder

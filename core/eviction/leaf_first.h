@@ -5,6 +5,9 @@
 namespace larder {
 
 // Of the leaves, the least recently used first.
-class LeafFirstPolicy final : public LeafPolicy {};
+class LeafFirstPolicy final : public LeafPolicy {
+ public:
+  using LeafPolicy::LeafPolicy;
+};
 
 }  // namespace larder

@@ -10,15 +10,13 @@ namespace larder {
 // cached is worth more than they are, since it can be used without them but not they without it. So
 // the line are the units without children here, the *leaves*, by rank. A unit is ranked when it
 // comes and at each use; one that becomes a leaf again takes the place of its last rank. O(log
-// leaves); it keeps 16 bytes for each unit that has children besides.
+// leaves).
 class LeafPolicy : public EvictionPolicy {
  public:
+  explicit LeafPolicy(const UnitNames& names) : EvictionPolicy(names), families_(names) {}
   Evictable* parent(const Evictable& unit) const final { return families_.parent(unit); }
 
  protected:
-  // How many units stood before it in its prefix when it came.
-  std::uint32_t depth(const Evictable& unit) const { return families_.depth(unit); }
-
   void admit(Evictable& unit, const Evictable* parent) override;
   Evictable* front() const final { return leaves_.front(); }
   void left(Evictable& unit, bool was_front) override;
@@ -33,7 +31,7 @@ class LeafPolicy : public EvictionPolicy {
     if (Families::is_leaf(unit)) leaves_.remove(unit);
   }
   void append_line(std::vector<Evictable*>& units) const final;
-  bool restore(Evictable& unit) final { return families_.restore(unit); }
+  bool restore(std::span<Evictable* const> units) final { return families_.restore(units); }
   void check_line() const final;
 
   UnitTree leaves_;

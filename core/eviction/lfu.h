@@ -8,6 +8,10 @@ namespace larder {
 // Least often used first, of those the least recently used. Uses are counted from when a unit came,
 // up to 255. O(log n).
 class LfuPolicy final : public EvictionPolicy {
+ public:
+  using EvictionPolicy::EvictionPolicy;
+
+ private:
   std::uint64_t rank(const Evictable& unit) override { return unit.uses; }
   void used(Evictable& unit) override { move(unit); }
   void link(Evictable& unit) override { line_.insert(unit); }

@@ -8,7 +8,7 @@ namespace larder {
 // techniques for Web proxy caches, 2000).
 class LfuDaPolicy final : public AgedPolicy {
  public:
-  explicit LfuDaPolicy(Identify identify) : AgedPolicy(identify) {}
+  using AgedPolicy::AgedPolicy;
 
  private:
   std::uint64_t worth(const Evictable&, std::uint64_t times) const override { return times; }

@@ -8,6 +8,9 @@ namespace larder {
 
 // What the policies share of which the line is one list: new units go to its back. O(1).
 class ListPolicy : public EvictionPolicy {
+ public:
+  using EvictionPolicy::EvictionPolicy;
+
  protected:
   void link(Evictable& unit) final { line_.push_back(unit); }
   void unlink(Evictable& unit) override { line_.remove(unit); }

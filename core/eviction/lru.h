@@ -6,6 +6,10 @@ namespace larder {
 
 // Least recently used first.
 class LruPolicy final : public ListPolicy {
+ public:
+  using ListPolicy::ListPolicy;
+
+ private:
   void used(Evictable& unit) override { move(unit); }
 };
 

@@ -1,6 +1,5 @@
 #include <array>
 #include <string>
-#include <type_traits>
 
 #include "core/base/printable.h"
 #include "core/eviction/clock.h"
@@ -17,20 +16,14 @@
 namespace larder {
 namespace {
 
-using Identify = EvictionPolicy::Identify;
-
 template <class Policy>
-std::unique_ptr<EvictionPolicy> make([[maybe_unused]] Identify identify) {
-  if constexpr (std::is_constructible_v<Policy, Identify>) {
-    return std::make_unique<Policy>(identify);
-  } else {
-    return std::make_unique<Policy>();
-  }
+std::unique_ptr<EvictionPolicy> make(const UnitNames& names) {
+  return std::make_unique<Policy>(names);
 }
 
 struct Entry {
   std::string_view name;
-  std::unique_ptr<EvictionPolicy> (*make)(Identify);
+  std::unique_ptr<EvictionPolicy> (*make)(const UnitNames&);
 };
 constexpr std::array entries{
     Entry{"lru", make<LruPolicy>},
@@ -44,7 +37,7 @@ constexpr std::array entries{
     Entry{"cost-aware", make<CostAwarePolicy>},
     Entry{"lfu-da", make<LfuDaPolicy>},
 };
-constexpr auto names = [] {
+constexpr auto all_names = [] {
   std::array<std::string_view, entries.size()> result;
   for (std::size_t i = 0; i < entries.size(); ++i) result[i] = entries[i].name;
   return result;
@@ -62,16 +55,16 @@ Result<const Entry*> entry_of(std::string_view name) {
 
 }  // namespace
 
-std::span<const std::string_view> policy_names() { return names; }
+std::span<const std::string_view> policy_names() { return all_names; }
 
 Status check_policy(std::string_view name) {
   LARDER_CHECK(entry_of(name));
   return {};
 }
 
-Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name, Identify identify) {
+Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name, const UnitNames& names) {
   LARDER_TRY(const Entry* entry, entry_of(name));
-  return entry->make(identify);
+  return entry->make(names);
 }
 
 }  // namespace larder

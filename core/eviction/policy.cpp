@@ -61,22 +61,27 @@ std::vector<Evictable*> EvictionPolicy::units() const {
   return units;
 }
 
-void EvictionPolicy::archive(Archive& archive, const UnitNames& names) {
+void EvictionPolicy::archive(Archive& archive) {
   std::vector<Evictable*> returning;
   returning_.append_to(returning);
   std::size_t left_to_return = returning.size();
   std::vector<std::uint32_t> order;
-  for (const Evictable* unit : units()) order.push_back(names.name(*unit));
+  for (const Evictable* unit : units()) order.push_back(names_.name(*unit));
   archive(clock_, left_to_return, order);
   archive_rest(archive);
   if (!archive.loading()) return;
+
+  constexpr std::string_view wrong = "an order of eviction names what is not there";
+  std::vector<Evictable*> loaded;
   for (const std::uint32_t name : order) {
-    Evictable* const unit = names.find(name);
-    // What is linked already was named twice.
-    const bool fits = unit != nullptr && unit->in_policy() && unit->first == nullptr;
-    if (!archive.require(fits && restore(*unit), "an order of eviction names what is not there")) {
+    Evictable* const unit = names_.find(name);
+    if (!archive.require(unit != nullptr && unit->in_policy(), wrong)) return;
+    loaded.push_back(unit);
+  }
+  if (!archive.require(restore(loaded), wrong)) return;
+  for (Evictable* const unit : loaded) {
+    if (!archive.require(unit->first == nullptr, "a unit stands twice in an order of eviction"))
       return;
-    }
     if (unit->in_line()) {
       link(*unit);
     } else {
@@ -85,6 +90,13 @@ void EvictionPolicy::archive(Archive& archive, const UnitNames& names) {
     }
     ++size_;
   }
+  // What has no links of its own, since it is above others, was named once and is above one.
+  archive.require(units().size() == size_, wrong);
+}
+
+void EvictionPolicy::append_deferred(std::vector<Evictable*>& units) const {
+  returning_.append_to(units);
+  deferred_.append_to(units);
 }
 
 void EvictionPolicy::add_identity(Identity& identity) const {

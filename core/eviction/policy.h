@@ -14,18 +14,9 @@
 #include "core/base/identity.h"
 #include "core/eviction/evictable.h"
 #include "core/eviction/unit_list.h"
+#include "core/eviction/unit_names.h"
 
 namespace larder {
-
-// How a state that is archived names its units. An unknown number is nullptr.
-class UnitNames {
- public:
-  virtual std::uint32_t name(const Evictable& unit) const = 0;
-  virtual Evictable* find(std::uint32_t name) const = 0;
-
- protected:
-  ~UnitNames() = default;
-};
 
 // An order in which units leave the cache. It decides what goes next and nothing else: whether a
 // unit may go now (leases, tasks) is the caller's knowledge, which it tells by defer().
@@ -42,16 +33,16 @@ class UnitNames {
 // allocated per call, but for what a policy says that it keeps besides.
 class EvictionPolicy {
  public:
-  // What names a unit for good, for a policy that remembers those that have left.
-  using Identify = std::uint64_t (*)(const Evictable&);
-
+  // `names` must know each unit as long as it is in the policy, and outlive it.
+  explicit EvictionPolicy(const UnitNames& names) : names_(names) {}
   virtual ~EvictionPolicy() = default;
 
   // From now on `unit` can be evicted.
   // `parent` is the unit that this one extends, if that is in this policy now, else nullptr.
   // Policies without prefixes ignore it. Rules for those with: a child inserted without a parent is
   // a root; a parent that is erased leaves its children behind as roots, and no link to it stays;
-  // inserted again, it does not adopt them.
+  // inserted again, it does not adopt them, nor does another unit that gets its name; of more than
+  // Evictable::children_max children the last are roots.
   void insert(Evictable& unit, const Evictable* parent);
   // It was looked up to be read. (Not for existence checks: polling must not become the policy.)
   void access(Evictable& unit);
@@ -75,7 +66,7 @@ class EvictionPolicy {
   std::vector<Evictable*> units() const;
   // With the order of its units, but without what stands in each Evictable: their owner archives
   // that, and has loaded it before.
-  void archive(Archive& archive, const UnitNames& names);
+  void archive(Archive& archive);
   // What it is, apart from how it came about (core/base/identity.h), and from units() and the line
   // in which each is.
   void add_identity(Identity& identity) const;
@@ -103,14 +94,17 @@ class EvictionPolicy {
   virtual void left(Evictable&, bool /*was_front*/) {}
   // Appends what is in the line, in its order.
   virtual void append_line(std::vector<Evictable*>& units) const = 0;
+  // Appends what is in no line: what rounds have passed over.
+  void append_deferred(std::vector<Evictable*>& units) const;
   // What there is besides units: comes before they are linked again.
   virtual void archive_rest(Archive&) {}
-  // A unit that was loaded, before it is linked: false if what it names is not there.
-  virtual bool restore(Evictable&) { return true; }
+  // All units that were loaded, before they are linked: false if what they name is not there.
+  virtual bool restore(std::span<Evictable* const>) { return true; }
   // As add_identity, beyond which units are in which line, in their order.
   virtual void add_rest(Identity&) const {}
   virtual void check_line() const = 0;
 
+  const UnitNames& names() const { return names_; }
   static void count_use(Evictable& unit, std::uint8_t uses = 1) {
     constexpr std::uint8_t most = std::numeric_limits<std::uint8_t>::max();
     unit.uses = static_cast<std::uint8_t>(std::min(unit.uses + uses, int{most}));
@@ -129,6 +123,7 @@ class EvictionPolicy {
   }
 
  private:
+  const UnitNames& names_;
   UnitList deferred_;   // in this round
   UnitList returning_;  // deferred in earlier ones
   std::uint64_t clock_ = 0;
@@ -140,7 +135,6 @@ std::span<const std::string_view> policy_names();
 
 // INVALID_PARAMS, with the known names, for any other name.
 Status check_policy(std::string_view name);
-Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name,
-                                                    EvictionPolicy::Identify identify);
+Result<std::unique_ptr<EvictionPolicy>> make_policy(std::string_view name, const UnitNames& names);
 
 }  // namespace larder

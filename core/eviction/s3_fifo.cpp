@@ -18,7 +18,7 @@ std::uint8_t turns_left(const Evictable& unit) {
 }  // namespace
 
 void S3FifoPolicy::admit(Evictable& unit, const Evictable*) {
-  if (departed_.take(identify_(unit))) unit.line = Evictable::Line::second;
+  if (departed_.take(names().identity(unit))) unit.line = Evictable::Line::second;
 }
 
 void S3FifoPolicy::link(Evictable& unit) {
@@ -54,7 +54,7 @@ S3FifoPolicy::Queue& S3FifoPolicy::next_queue() {
 }
 
 void S3FifoPolicy::left(Evictable& unit, bool was_front) {
-  if (was_front) departed_.remember(identify_(unit), unit.uses, size());
+  if (was_front) departed_.remember(names().identity(unit), unit.uses, size());
 }
 
 void S3FifoPolicy::append_line(std::vector<Evictable*>& units) const {

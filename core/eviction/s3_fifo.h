@@ -14,7 +14,7 @@ namespace larder {
 // It keeps 6 bytes for each unit besides.
 class S3FifoPolicy final : public EvictionPolicy {
  public:
-  explicit S3FifoPolicy(Identify identify) : identify_(identify) {}
+  using EvictionPolicy::EvictionPolicy;
 
  private:
   struct Queue {
@@ -38,7 +38,6 @@ class S3FifoPolicy final : public EvictionPolicy {
   void add_rest(Identity& identity) const override;
   void check_line() const override;
 
-  Identify identify_;
   Queue small_;
   Queue main_;
   Departed departed_;  // from the small queue

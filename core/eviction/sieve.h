@@ -12,6 +12,10 @@ namespace larder {
 // that what is used once leaves soon after the hand has caught up with it (Zhang et al., SIEVE is
 // simpler than LRU, NSDI'24). A use costs no more than a note.
 class SievePolicy final : public ListPolicy {
+ public:
+  using ListPolicy::ListPolicy;
+
+ private:
   void unlink(Evictable& unit) override {
     if (hand_ == &unit) hand_ = line().next(unit);
     ListPolicy::unlink(unit);
@@ -31,8 +35,10 @@ class SievePolicy final : public ListPolicy {
     hand_stamp_ = hand_ == nullptr ? 0 : hand_->stamp;
     archive(hand_stamp_);
   }
-  bool restore(Evictable& unit) override {
-    if (unit.in_line() && unit.stamp == hand_stamp_) hand_ = &unit;
+  bool restore(std::span<Evictable* const> units) override {
+    for (Evictable* const unit : units) {
+      if (unit->in_line() && unit->stamp == hand_stamp_) hand_ = unit;
+    }
     return true;
   }
   void add_rest(Identity& identity) const override {

@@ -107,9 +107,8 @@ Result<std::unique_ptr<Master>> Master::load(Archive& archive) {
   LARDER_CHECK(archive.status());
   LARDER_CHECK(config.watermarks.check());
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
-  auto state =
-      std::make_unique<State>(Time{}, config, MasterIdentity{}, MasterState{}, std::move(order));
+  LARDER_CHECK(check_policy(config.policy));
+  auto state = std::make_unique<State>(Time{}, config, MasterIdentity{}, MasterState{});
   state->archive(archive);
   archive.finish();
   LARDER_CHECK(archive.status());
@@ -131,9 +130,9 @@ Status Master::State::change(const MasterChange& change) {
   config.watermarks.high *= smaller;
   config.watermarks.low *= smaller;
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
+  LARDER_CHECK(check_policy(config.policy));
   if (config.policy != config_.policy) {
-    catalog_.set_order(std::move(order));
+    catalog_.set_policy(config.policy);
     round_.reset();
   }
   config_ = std::move(config);

@@ -16,7 +16,7 @@ struct MasterConfig {
   Timing timing;
   Guards guards;
   Watermarks watermarks;
-  std::string policy = "lru";
+  std::string policy = "leaf-first";
   Bytes object_bytes_max = object_bytes_max_default;
   std::uint64_t seed = 1;  // of placement's choices
   bool object_events = false;

@@ -14,12 +14,11 @@ Result<std::unique_ptr<Master>> Master::make(Time now, const MasterConfig& confi
                                              const MasterState& state) {
   LARDER_CHECK(config.watermarks.check());
   LARDER_CHECK(check(config.timing));
-  LARDER_TRY(EvictionOrder order, EvictionOrder::make(config.policy, Catalog::identify));
+  LARDER_CHECK(check_policy(config.policy));
   if (identity.epoch.value == 0) {
     return failed(ErrorCode::invalid_params, "a master's epoch must not be 0");
   }
-  return std::unique_ptr<Master>(
-      new Master(std::make_unique<State>(now, config, identity, state, std::move(order))));
+  return std::unique_ptr<Master>(new Master(std::make_unique<State>(now, config, identity, state)));
 }
 
 Master::Master(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -66,13 +65,13 @@ std::uint32_t first_lease_round(const MasterIdentity& identity) {
 }  // namespace
 
 Master::State::State(Time now, const MasterConfig& config, const MasterIdentity& identity,
-                     const MasterState& state, EvictionOrder order)
+                     const MasterState& state)
     : config_(config),
       identity_(identity),
       last_now_(now),
       started_(now),
       random_(config.seed),
-      catalog_(std::move(order), first_lease_round(identity)),
+      catalog_(config.policy, first_lease_round(identity)),
       lost_(state.lost.begin(), state.lost.end()),
       durable_(state.durable),
       recovered_epoch_(state.recovered_epoch),

@@ -28,7 +28,7 @@ namespace larder {
 class Master::State final : Evictor {
  public:
   State(Time now, const MasterConfig& config, const MasterIdentity& identity,
-        const MasterState& state, EvictionOrder order);
+        const MasterState& state);
   ~State();
 
   void apply(Time now, Ticket ticket, const Request& request, MasterEffects& effects, Piece piece);

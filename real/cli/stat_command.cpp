@@ -147,7 +147,7 @@ void add_stat(CLI::App& app, Status& outcome) {
       "Its versions (the complete one, and one that is being put), where each copy lies, size,\n"
       "checksum, pins, time to live, lease, age, and since when it was not got. It does not count\n"
       "as a use. Of a key in a group the lease and the last get are the group's; the parent of a\n"
-      "complete version is known where the master evicts leaf-first.\n"
+      "complete version is known where the policy knows prefixes.\n"
       "Example: larder stat page/1 page/2");
   const auto arguments = std::make_shared<StatArguments>();
   command->add_option("KEY", arguments->arguments, "The keys")->required();

@@ -33,7 +33,7 @@ struct PoolConfig {
 // A pool that lives in this process.
 struct EmbeddedConfig {
   Bytes memory = 256_MiB;  // rounded down to pages of 4 KiB
-  std::string policy = "lru";
+  std::string policy = "leaf-first";
   std::string tenant = "default";
   bool checksum = true;
   Duration timeout{0};

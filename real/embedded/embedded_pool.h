@@ -15,7 +15,7 @@ namespace larder::real {
 
 struct EmbeddedOptions {
   Bytes memory = 256_MiB;  // rounded down to pages
-  std::string policy = "lru";
+  std::string policy = "leaf-first";
 };
 
 // A whole pool inside this process, without a socket: the core's master and node, joined by calls

@@ -7,20 +7,24 @@
 namespace larder::sim {
 
 Result<CacheRun> CacheRun::make(std::string_view policy, CacheBlocks blocks) {
-  LARDER_TRY(auto made, make_policy(policy, identify));
-  return CacheRun(std::move(made), CachePoint{.policy = std::string(policy), .blocks = blocks});
+  auto held = std::make_unique<Held>();
+  LARDER_TRY(auto made, make_policy(policy, *held));
+  return CacheRun(std::move(held), std::move(made),
+                  CachePoint{.policy = std::string(policy), .blocks = blocks});
 }
 
-CacheRun::CacheRun(std::unique_ptr<EvictionPolicy> policy, CachePoint point)
-    : policy_(std::move(policy)), point_(std::move(point)) {}
+CacheRun::CacheRun(std::unique_ptr<Held> held, std::unique_ptr<EvictionPolicy> policy,
+                   CachePoint point)
+    : held_(std::move(held)), policy_(std::move(policy)), point_(std::move(point)) {}
 
 void CacheRun::request(std::span<const BlockNumber> blocks) {
   const Block* before = nullptr;
+  std::vector<Block*>& held = held_->blocks;
   bool leading = true;
   bool bypassing = false;
   for (const BlockNumber number : blocks) {
-    if (number >= held_.size()) held_.resize(number + std::size_t{1});
-    Block* const block = held_[number];
+    if (number >= held.size()) held.resize(number + std::size_t{1});
+    Block* const block = held[number];
     if (block != nullptr) {
       ++point_.hits;
       if (leading) ++point_.leading_hits;
@@ -41,7 +45,7 @@ void CacheRun::forget_counts() { point_ = {.policy = point_.policy, .blocks = po
 CacheRun::Block* CacheRun::insert(BlockNumber number, const Block* parent) {
   Block* const block = spare_ != nullptr ? std::exchange(spare_, nullptr) : &blocks_.emplace_back();
   block->number = number;
-  held_[number] = block;
+  held_->blocks[number] = block;
   policy_->insert(*block, parent);
   if (!point_.blocks || policy_->size() <= *point_.blocks) return block;
 
@@ -49,7 +53,7 @@ CacheRun::Block* CacheRun::insert(BlockNumber number, const Block* parent) {
   std::uint32_t looks = std::numeric_limits<std::uint32_t>::max();
   auto* const leaver = static_cast<Block*>(policy_->victim(looks));
   policy_->erase(*leaver);
-  held_[leaver->number] = nullptr;
+  held_->blocks[leaver->number] = nullptr;
   spare_ = leaver;
   return leaver == block ? nullptr : block;
 }

@@ -30,17 +30,24 @@ class CacheRun {
   struct Block : Evictable {
     BlockNumber number = 0;
   };
-  CacheRun(std::unique_ptr<EvictionPolicy> policy, CachePoint point);
-  static std::uint64_t identify(const Evictable& unit) {
-    return static_cast<const Block&>(unit).number;
-  }
+  // The blocks that are held, by number.
+  struct Held final : UnitNames {
+    std::uint32_t name(const Evictable& unit) const override {
+      return static_cast<const Block&>(unit).number;
+    }
+    Evictable* find(std::uint32_t name) const override { return blocks[name]; }
+    std::uint64_t identity(const Evictable& unit) const override { return name(unit); }
+
+    std::vector<Block*> blocks;
+  };
+  CacheRun(std::unique_ptr<Held> held, std::unique_ptr<EvictionPolicy> policy, CachePoint point);
   // The block as it stands in the cache now, or nullptr: bypassed.
   Block* insert(BlockNumber number, const Block* parent);
 
+  std::unique_ptr<Held> held_;  // on the heap, since the policy refers to it
   std::unique_ptr<EvictionPolicy> policy_;
   std::deque<Block> blocks_;  // at most one more than the size
   Block* spare_ = nullptr;    // the one of them that is not held, once one has left
-  std::vector<Block*> held_;  // by number
   CachePoint point_;
 };
 

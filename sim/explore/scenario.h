@@ -70,7 +70,7 @@ struct Scenario {
   };
 
   std::uint64_t seed = 1;  // of what stays random: what is lost, where a value goes, how long
-  std::string policy = "lru";
+  std::string policy = "leaf-first";
   bool one_sided = false;  // readers read without the node's process, and check footers
   bool checksum = true;
   bool epochs_of_clock = false;  // two masters that start at the same millisecond have the same one

@@ -17,7 +17,7 @@ struct ReplayConfig {
   std::size_t nodes = 2;
   Bytes memory = 16_MiB;  // of each node, in one segment
   Bytes page_bytes = 32_KiB;
-  std::string policy = "lru";
+  std::string policy = "leaf-first";
   std::uint64_t seed = 1;  // of the master, as a real one is given it, and of the simulated world
   std::uint64_t requests_max = ~std::uint64_t{0};  // the warm-up included
   std::uint64_t warmup_requests = 0;               // served first, and not counted

@@ -41,9 +41,9 @@ class Replay(PoolTest):
             self.assertEqual(first[name], second[name], name)
 
     def test_another_policy_decides_otherwise(self):
-        lru = self.replay("lru", 120)
+        usual = self.replay("usual", 120)
         fifo = self.replay("fifo", 120, "--policy", "fifo")
-        self.assertNotEqual(lru["decision_digest"], fifo["decision_digest"])
+        self.assertNotEqual(usual["decision_digest"], fifo["decision_digest"])
 
     def test_bad_traces_are_errors_with_their_place(self):
         self.start_up("--lock-step", memory="4MiB")

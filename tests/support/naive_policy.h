@@ -85,6 +85,13 @@ class NaivePolicy {
   }
   std::size_t size() const { return units_.size(); }
   bool contains(Id id) const { return units_.contains(id); }
+  std::optional<Id> parent(Id id) const {
+    const Unit& unit = units_.at(id);
+    if (!unit.parent) return std::nullopt;
+    const auto above = units_.find(*unit.parent);
+    return above != units_.end() && above->second.life == unit.parent_life ? unit.parent
+                                                                           : std::nullopt;
+  }
 
  private:
   struct Key {

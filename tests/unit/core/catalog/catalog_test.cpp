@@ -75,7 +75,7 @@ class CatalogTest : public ::testing::Test {
     return first_victim(catalog.order().soft_pinned());
   }
 
-  Catalog catalog{EvictionOrder::make("lru", Catalog::identify).value()};
+  Catalog catalog{"lru"};
   std::uint64_t counter = 0;
   Time now{1000s};
 };
@@ -334,7 +334,7 @@ TEST_F(CatalogTest, AHeldObjectStaysLeasedUntilThen) {
 }
 
 TEST_F(CatalogTest, AParentIsAKeyOrAGroupOrNothing) {
-  Catalog leaf_first(EvictionOrder::make("leaf-first", Catalog::identify).value());
+  Catalog leaf_first("leaf-first");
   const auto put_in = [&](std::string_view key, std::string_view group, std::string_view parent) {
     Object& object = leaf_first.add_unfinished(
         name(key), {.put_id = next(), .size = 1_B, .group = optional_name(group)});

@@ -2,18 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
+#include <string>
 #include <utility>
 
+#include "core/base/archive.h"
+#include "tests/support/names_as_they_come.h"
 #include "tests/support/victim.h"
 
 namespace larder {
 namespace {
 
-std::uint64_t no_identity(const Evictable&) { return 0; }
-
 class Order : public testing::Test {
  protected:
-  EvictionOrder order_ = EvictionOrder::make("leaf-first", no_identity).value();
+  NamesAsTheyCome names_;
+  EvictionOrder order_ = EvictionOrder::make("leaf-first", names_).value();
   Evictable a_{10_B}, b_{20_B}, c_{30_B};
 };
 
@@ -94,7 +97,28 @@ TEST_F(Order, MovesWithWhatStandsInIt) {
 }
 
 TEST_F(Order, AnUnknownPolicyIsRefused) {
-  EXPECT_EQ(EvictionOrder::make("", no_identity).error().code(), ErrorCode::invalid_params);
+  EXPECT_EQ(EvictionOrder::make("", names_).error().code(), ErrorCode::invalid_params);
+}
+
+TEST_F(Order, OnLoadingAUnitOfTheOtherPolicyIsRefused) {
+  order_.insert(a_, {});
+  std::string bytes;
+  Archive saving([&](std::span<const std::byte> piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  });
+  order_.archive(saving);
+  saving.finish();
+  for (const Evictable::Place place : {Evictable::Place::normal, Evictable::Place::soft_pinned}) {
+    Evictable copy{10_B};
+    copy.place = place;
+    copy.line = Evictable::Line::first;
+    NamesAsTheyCome names;
+    names.name(copy);
+    EvictionOrder order = EvictionOrder::make("leaf-first", names).value();
+    Archive loading(std::as_bytes(std::span(bytes)));
+    order.archive(loading);
+    EXPECT_EQ(loading.good(), place == a_.place);
+  }
 }
 
 }  // namespace

@@ -10,18 +10,18 @@
 #include <optional>
 #include <vector>
 
+#include "tests/support/names_as_they_come.h"
+
 namespace larder {
 namespace {
 
 using Progress = EvictionRound::Progress;
 
-std::uint64_t address(const Evictable& unit) { return reinterpret_cast<std::uintptr_t>(&unit); }
-
 // A catalog of units of given sizes, each held by one reason or none.
 class Catalog final : public Evictor {
  public:
   explicit Catalog(std::string_view policy = "lru")
-      : order(EvictionOrder::make(policy, address).value()) {}
+      : order(EvictionOrder::make(policy, names).value()) {}
 
   Evictable& add(Bytes bytes, EvictionOrder::Insertion how = {}) {
     units.push_back(std::make_unique<Evictable>(bytes));
@@ -45,6 +45,7 @@ class Catalog final : public Evictor {
                            [](std::uint64_t sum, const auto& entry) { return sum + entry.second; });
   }
 
+  NamesAsTheyCome names;
   EvictionOrder order;
   std::vector<std::unique_ptr<Evictable>> units;
   std::map<const Evictable*, SkipReason> held;

@@ -16,6 +16,7 @@
 #include "core/base/archive.h"
 #include "core/base/assert.h"
 #include "tests/support/naive_policy.h"
+#include "tests/support/names_as_they_come.h"
 #include "tests/support/victim.h"
 
 namespace larder {
@@ -26,23 +27,33 @@ void throw_broken_invariant(const char* condition, const char* message, std::sou
 }
 
 struct Step {
-  int kind;  // 0, 1: insert or access; 2: erase; 3: defer the victim; 4: evict it; 5: a new round
+  // 0, 1: insert or access; 2: erase; 3: defer the victim; 4: evict it; 5: a new round; 6: save and
+  // load
+  int kind;
   std::uint32_t unit;
   std::uint32_t parent;
 };
 
-class EveryPolicy : public testing::TestWithParam<std::string_view> {
- protected:
+// A policy, and units by their numbers. A unit that is gone is freed, so that the address sanitizer
+// sees a link that was left behind, and its number is another one's when that comes.
+struct Cache {
   struct Record : Evictable {
     using Evictable::Evictable;
     std::uint32_t number = 0;
   };
-  static std::uint64_t number_of(const Evictable& unit) {
-    return static_cast<const Record&>(unit).number;
-  }
-  EveryPolicy() : policy_(make_policy(GetParam(), number_of).value()) {}
+  struct Units final : UnitNames, std::map<std::uint32_t, std::unique_ptr<Record>> {
+    std::uint32_t name(const Evictable& unit) const override {
+      return static_cast<const Record&>(unit).number;
+    }
+    Evictable* find(std::uint32_t name) const override {
+      const auto at = map::find(name);
+      return at == end() ? nullptr : at->second.get();
+    }
+    std::uint64_t identity(const Evictable& unit) const override { return name(unit); }
+  };
 
-  // A unit that is gone is freed, so that the address sanitizer sees a link that was left behind.
+  explicit Cache(std::string_view name) : policy_(make_policy(name, units_).value()) {}
+
   void drop(std::uint32_t unit) {
     policy_->erase(*units_.at(unit));
     units_.erase(unit);
@@ -71,77 +82,92 @@ class EveryPolicy : public testing::TestWithParam<std::string_view> {
     }
     return order;
   }
-
-  using Units = std::map<std::uint32_t, std::unique_ptr<Record>>;
-  class Numbers final : public UnitNames {
-   public:
-    explicit Numbers(const Units& units) : units_(units) {}
-    std::uint32_t name(const Evictable& unit) const override {
-      return static_cast<const Record&>(unit).number;
-    }
-    Evictable* find(std::uint32_t name) const override {
-      const auto at = units_.find(name);
-      return at == units_.end() ? nullptr : at->second.get();
-    }
-
-   private:
-    const Units& units_;
-  };
+  std::optional<std::uint32_t> parent(std::uint32_t unit) const {
+    const Evictable* const above = policy_->parent(*units_.at(unit));
+    return above == nullptr ? std::nullopt : std::optional(units_.name(*above));
+  }
+  // As the catalog does it: first the units, then their order.
   std::string saved() {
     std::string bytes;
     Archive archive([&](std::span<const std::byte> piece) {
       bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
     });
-    policy_->archive(archive, Numbers(units_));
+    for (const auto& [number, record] : units_) record->archive(archive);
+    policy_->archive(archive);
     archive.finish();
     return bytes;
   }
+  // `like`: whose units these are.
+  Status load(const std::string& bytes, const Cache& like) {
+    Archive archive(std::as_bytes(std::span(bytes)));
+    for (const auto& [number, record] : like.units_) {
+      auto& copy = units_[number] = std::make_unique<Record>();
+      copy->number = number;
+      copy->archive(archive);
+    }
+    policy_->archive(archive);
+    archive.finish();
+    return archive.status();
+  }
+
+  Units units_;
+  std::unique_ptr<EvictionPolicy> policy_;
+};
+
+class EveryPolicy : public testing::TestWithParam<std::string_view>, protected Cache {
+ protected:
+  EveryPolicy() : Cache(GetParam()) {}
   // Sequences of five.
   static std::optional<std::uint32_t> parent_of(std::uint32_t unit) {
     return unit % 5 == 0 ? std::nullopt : std::optional(unit - 1);
   }
-
-  std::unique_ptr<EvictionPolicy> policy_;
-  Units units_;
 };
 
 TEST_P(EveryPolicy, ChoosesLikeTheNaiveOne) {
   const AssertionHandler before = set_assertion_handler(throw_broken_invariant);
   const bool held = rc::check([&] {
-    policy_ = make_policy(GetParam(), number_of).value();
-    units_.clear();
+    auto cache = std::make_unique<Cache>(GetParam());
     NaivePolicy naive{std::string(GetParam())};
     const auto steps = *rc::gen::container<std::vector<Step>>(rc::gen::construct<Step>(
-        rc::gen::inRange(0, 6), rc::gen::inRange(0u, 12u), rc::gen::inRange(0u, 16u)));
+        rc::gen::inRange(0, 7), rc::gen::inRange(0u, 12u), rc::gen::inRange(0u, 16u)));
     for (const Step& step : steps) {
       const bool known = naive.contains(step.unit);
       if (step.kind <= 1 && !known) {
         std::optional<std::uint32_t> parent;
         if (naive.contains(step.parent)) parent = step.parent;
-        add(step.unit, parent);
+        cache->add(step.unit, parent);
         naive.insert(step.unit, parent);
       } else if (step.kind <= 1) {
-        policy_->access(*units_.at(step.unit));
+        cache->policy_->access(*cache->units_.at(step.unit));
         naive.access(step.unit);
       } else if (step.kind == 2 && known) {
-        drop(step.unit);
+        cache->drop(step.unit);
         naive.erase(step.unit);
       } else if (step.kind == 3 || step.kind == 4) {
-        const auto next = victim();
+        const auto next = cache->victim();
         RC_ASSERT(next == naive.victim());
         if (next && step.kind == 3) {
-          policy_->defer(*units_.at(*next));
+          cache->policy_->defer(*cache->units_.at(*next));
           naive.defer(*next);
         } else if (next) {
-          drop(*next);
+          cache->drop(*next);
           naive.erase(*next);
         }
       } else if (step.kind == 5) {
-        policy_->begin_round();
+        cache->policy_->begin_round();
         naive.begin_round();
+      } else if (step.kind == 6) {
+        auto loaded = std::make_unique<Cache>(GetParam());
+        const std::string bytes = cache->saved();
+        RC_ASSERT(loaded->load(bytes, *cache).has_value());
+        RC_ASSERT(loaded->saved() == bytes);
+        cache = std::move(loaded);
       }
-      policy_->check_invariants();
-      RC_ASSERT(policy_->size() == naive.size());
+      cache->policy_->check_invariants();
+      RC_ASSERT(cache->policy_->size() == naive.size());
+      for (const auto& [number, unit] : cache->units_) {
+        RC_ASSERT(cache->parent(number) == naive.parent(number));
+      }
     }
   });
   set_assertion_handler(before);
@@ -163,48 +189,30 @@ TEST_P(EveryPolicy, IsTheSameAfterItWasSavedAndLoaded) {
   policy_->defer(*units_.at(*victim()));
 
   const std::string bytes = saved();
-  Units originals;
-  for (auto& [number, record] : units_) {
-    auto copy = std::make_unique<Record>(record->bytes);
-    copy->number = number;
-    copy->line = record->line;
-    copy->uses = record->uses;
-    copy->stamp = record->stamp;
-    copy->own_family = record->own_family;
-    copy->parent_family = record->parent_family;
-    originals.emplace(number, std::exchange(record, std::move(copy)));
-  }
-  auto original = std::exchange(policy_, make_policy(GetParam(), number_of).value());
-  Archive loading(std::as_bytes(std::span(bytes)));
-  policy_->archive(loading, Numbers(units_));
-  loading.finish();
-  ASSERT_TRUE(loading.status()) << loading.status().error().message();
-  policy_->check_invariants();
-  EXPECT_EQ(saved(), bytes);
-
+  Cache copy(GetParam());
+  const Status loaded = copy.load(bytes, *this);
+  ASSERT_TRUE(loaded) << loaded.error().message();
+  copy.policy_->check_invariants();
+  EXPECT_EQ(copy.saved(), bytes);
   add(100);
-  originals.emplace(100, std::make_unique<Record>(1_B)).first->second->number = 100;
-  original->insert(*originals.at(100), nullptr);
-  const std::vector<std::uint32_t> order = drain();
-  std::swap(policy_, original);
-  std::swap(units_, originals);
-  EXPECT_EQ(drain(), order);
+  copy.add(100);
+  EXPECT_EQ(copy.drain(), drain());
 }
 
 TEST_P(EveryPolicy, AnOrderThatNamesWhatIsNotThereOrIsThereTwiceIsRefused) {
   add(1);
   add(2);
-  std::string bytes = saved();
+  const auto refused = [&] {
+    const std::string bytes = saved();
+    Cache other(GetParam());
+    const Status loaded = other.load(bytes, *this);
+    return !loaded && loaded.error().code() == ErrorCode::bad_file;
+  };
+  EXPECT_FALSE(refused());
+  units_.at(2)->number = 7;
+  EXPECT_TRUE(refused());
   units_.at(2)->number = 1;
-  const std::string twice = saved();
-  for (const std::string& wrong : {bytes, twice}) {
-    Units units;
-    units[1] = std::make_unique<Record>(1_B);
-    units[1]->line = Evictable::Line::first;
-    Archive loading(std::as_bytes(std::span(wrong)));
-    make_policy(GetParam(), number_of).value()->archive(loading, Numbers(units));
-    EXPECT_EQ(loading.status().error().code(), ErrorCode::bad_file);
-  }
+  EXPECT_TRUE(refused());
 }
 
 TEST_P(EveryPolicy, WhereNothingMayGoARoundSeesEachUnitOnce) {
@@ -258,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(, EveryPolicy, testing::ValuesIn(policy_names()), [](co
 });
 
 TEST(MakePolicy, AnUnknownNameIsRefusedWithTheKnownOnes) {
-  const auto result = make_policy("mru", nullptr);
+  const auto result = make_policy("mru", NamesAsTheyCome());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code(), ErrorCode::invalid_params);
   EXPECT_EQ(result.error().facts().detail,
@@ -270,7 +278,8 @@ TEST(MakePolicy, AnUnknownNameIsRefusedWithTheKnownOnes) {
 
 TEST(Policies, WhatIsOrderedByTimeTakesAFreshUnitLast) {
   for (const std::string_view name : {"lru", "fifo", "leaf-first"}) {
-    const auto policy = make_policy(name, nullptr).value();
+    const NamesAsTheyCome names;
+    const auto policy = make_policy(name, names).value();
     std::vector<Evictable> units(6);
     for (Evictable& unit : units) policy->insert(unit, nullptr);
     policy->access(units[0]);
@@ -284,10 +293,9 @@ TEST(Policies, WhatComesBackAgainAndAgainStaysInTheEnd) {
   constexpr std::size_t rounds = 40;
   constexpr std::size_t strangers = 4;
   const auto hits_of = [](std::string_view name) {
-    const auto policy =
-        make_policy(name, [](const Evictable& unit) { return unit.bytes.value; }).value();
+    const NamesAsTheyCome names;
+    const auto policy = make_policy(name, names).value();
     std::vector<Evictable> units(1 + rounds * strangers);
-    for (std::size_t i = 0; i < units.size(); ++i) units[i].bytes = {i};
     Evictable& often = units[0];
     std::size_t hits = 0;
     for (std::size_t i = 0; i < rounds * strangers; ++i) {
@@ -313,7 +321,8 @@ class LeafFirst : public testing::Test {
     policy_->insert(*units_.back(), parent);
     return *units_.back();
   }
-  std::unique_ptr<EvictionPolicy> policy_ = make_policy("leaf-first", nullptr).value();
+  NamesAsTheyCome names_;
+  std::unique_ptr<EvictionPolicy> policy_ = make_policy("leaf-first", names_).value();
   std::vector<std::unique_ptr<Evictable>> units_;
 };
 
@@ -362,6 +371,96 @@ TEST_F(LeafFirst, AParentWithManyChildrenLeavesThemAsRootsInTheOrderOfTheirUse) 
   for (std::size_t i = 1; i <= 1000; ++i) {
     ASSERT_EQ(first_victim(*policy_), units_[i].get());
     policy_->erase(*units_[i]);
+  }
+}
+
+TEST_F(LeafFirst, OfMoreChildrenThanOneUnitCanCountTheLastAreRoots) {
+  Evictable& parent = add();
+  Evictable& first = add(&parent);
+  parent.children = Evictable::children_max - 1;
+  EXPECT_EQ(policy_->parent(add(&parent)), &parent);
+  Evictable& root = add(&parent);
+  EXPECT_EQ(policy_->parent(root), nullptr);
+  EXPECT_EQ(root.depth, 1u) << "as deep as it stands";
+  EXPECT_EQ(parent.children, Evictable::children_max);
+  parent.children = 2;
+  policy_->check_invariants();
+  policy_->erase(root);
+  policy_->erase(*units_[2]);
+  EXPECT_EQ(first_victim(*policy_), &first);
+  policy_->erase(first);
+  EXPECT_EQ(first_victim(*policy_), &parent);
+}
+
+// Each bearer of the name leaves before its child.
+TEST(Families, ANameThatIsBorneAgainAndAgainKeepsTheOrphansOfEachBearerApart) {
+  Cache cache("leaf-first");
+  constexpr std::uint32_t name = 0;
+  constexpr std::uint32_t bearers = 5;
+  for (std::uint32_t life = 1; life <= bearers; ++life) {
+    cache.add(name);
+    cache.add(10 * life, name);
+    cache.add(10 * life + 1, name);
+    for (std::uint32_t before = 1; before < life; ++before) {
+      EXPECT_EQ(cache.parent(10 * before), std::nullopt);
+    }
+    EXPECT_EQ(cache.parent(10 * life), name);
+    cache.policy_->check_invariants();
+    if (life < bearers) cache.drop(name);
+  }
+  cache.policy_->access(*cache.units_.at(10));
+  EXPECT_EQ(cache.victim(), 11u) << "orphans go by their own use";
+  for (const std::uint32_t orphan : {41u, 10u, 30u, 11u, 21u, 20u, 40u, 31u}) {
+    cache.drop(orphan);
+    cache.policy_->check_invariants();
+  }
+  EXPECT_EQ(cache.parent(50), name) << "whose other name goes on as long as it is used";
+  cache.drop(50);
+  cache.drop(51);
+  EXPECT_EQ(cache.victim(), name);
+  cache.add(60, name);
+  EXPECT_FALSE(cache.units_.at(60)->by_alias) << "the last orphan has left";
+}
+
+TEST(Families, DepthIsCountedUpToItsLimit) {
+  Cache cache("length-aware");
+  constexpr std::uint32_t last = Evictable::depth_max + 5;
+  for (std::uint32_t unit = 0; unit <= last; ++unit) {
+    cache.add(unit, unit == 0 ? std::nullopt : std::optional(unit - 1));
+    EXPECT_EQ(cache.units_.at(unit)->depth, std::min<std::uint32_t>(unit, Evictable::depth_max));
+  }
+  cache.drop(last);
+  cache.add(last + 1, Evictable::depth_max - 2);
+  cache.add(last + 2, Evictable::depth_max);
+  cache.add(last, last - 1);
+  EXPECT_EQ(cache.victim(), last + 2) << "at the limit the older one goes first, though less deep";
+  cache.drop(last + 2);
+  EXPECT_EQ(cache.victim(), last) << "below the limit the deeper one";
+}
+
+TEST(Families, ASavedUnitThatExtendsWhatIsNotThereIsRefused) {
+  for (const std::string_view wrong : {"", "vacant", "alias", "itself", "below", "elsewhere"}) {
+    Cache cache("leaf-first");
+    for (std::uint32_t unit = 0; unit < 4; ++unit) {
+      cache.add(unit, unit == 0 ? std::nullopt : std::optional(unit - 1));
+    }
+    Cache::Record& child = *cache.units_.at(2);
+    if (wrong == "vacant") child.parent = 7;
+    if (wrong == "alias") child.by_alias = true;
+    if (wrong == "itself") child.parent = 2;
+    if (wrong == "below") child.parent = 3;
+    if (wrong == "elsewhere") cache.units_.at(1)->place = Evictable::Place::normal;
+    std::string bytes;
+    Archive archive([&](std::span<const std::byte> piece) {
+      bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+    for (const auto& [number, record] : cache.units_) record->archive(archive);
+    child.parent = 1;
+    child.by_alias = false;
+    cache.policy_->archive(archive);
+    archive.finish();
+    Cache other("leaf-first");
+    EXPECT_EQ(other.load(bytes, cache).has_value(), wrong.empty()) << wrong;
   }
 }
 

@@ -348,7 +348,7 @@ TEST(WhatIf, ASmallerPoolWouldHaveKeptLess) {
   EXPECT_GT(outcome.only_recorded_hits, 0u);
 }
 
-// What is read again and again stays under lru, and goes first under fifo.
+// What is read again and again stays under leaf-first, and goes first under fifo.
 TEST(WhatIf, AnotherPolicyWouldHaveEvictedOthers) {
   Recorded recorded;
   recorded.put("hot");

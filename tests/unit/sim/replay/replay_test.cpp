@@ -67,11 +67,11 @@ TEST(Replay, WithoutBytesTheDecisionsAreTheSame) {
 TEST(Replay, ThePolicyDecidesAndTheSeedOfPlacementDoesNotInAPoolOfOneNode) {
   ReplayConfig config = small;
   config.nodes = 1;
-  const LockstepRecord lru = replayed(config);
+  const LockstepRecord usual = replayed(config);
   config.seed = 2;
-  EXPECT_EQ(replayed(config).totals.decision_digest, lru.totals.decision_digest);
+  EXPECT_EQ(replayed(config).totals.decision_digest, usual.totals.decision_digest);
   config.policy = "fifo";
-  EXPECT_NE(replayed(config).totals.decision_digest, lru.totals.decision_digest);
+  EXPECT_NE(replayed(config).totals.decision_digest, usual.totals.decision_digest);
 }
 
 TEST(Replay, APoolThatHoldsAllHasTheHitsOfAnInfiniteOne) {
