@@ -19,6 +19,7 @@
 #include "core/base/hash.h"
 #include "core/base/size_text.h"
 #include "real/rpc/log.h"
+#include "real/system/thread.h"
 
 namespace larder::real {
 namespace fs = std::filesystem;
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Recorder>> Recorder::make(RecordOptions options) {
   std::unique_ptr<Recorder> recorder(
       new Recorder(std::move(options), std::move(directory), std::move(lock)));
   LARDER_CHECK(recorder->find_older());
-  recorder->thread_ = std::thread([raw = recorder.get()] { raw->run(); });
+  recorder->thread_ = start_thread("recorder", [raw = recorder.get()] { raw->run(); });
   return recorder;
 }
 
