@@ -55,6 +55,11 @@ Status check(const fs::path& path, const FileHeader& header, FileKind kind) {
 }
 
 Result<std::ifstream> open_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return bad(path, fs::is_directory(status) ? "it is a directory" : "it is no regular file");
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return failed(ErrorCode::file_open_fail,

@@ -247,12 +247,16 @@ ordered_json status_json(const StatusReport& report, const std::string& master,
 namespace {
 
 std::string recording_text(const StatusReport::Recording& recording) {
-  std::string text =
-      fmt::format("the last {}, in {}", time_text(recording.span), size_text(recording.bytes));
+  const std::string kept =
+      fmt::format("{}, in {}", time_text(recording.span), size_text(recording.bytes));
+  std::string text = "the last " + kept;
+  if (!recording.trouble.empty()) {
+    text = fmt::format("it has stopped: {}; {}", percent_escaped(recording.trouble),
+                       recording.bytes > 0_B ? "there are " + kept : "nothing is left");
+  }
   if (recording.dropped > 0) {
     text += fmt::format("; {} calls could not be kept", with_thousands(recording.dropped));
   }
-  if (!recording.trouble.empty()) text += "; it has stopped: " + percent_escaped(recording.trouble);
   return text;
 }
 

@@ -4,10 +4,12 @@
 
 #include <exception>
 
+#include "real/system/thread.h"
+
 namespace larder::real {
 
 void LoopThread::start(const char* name, std::move_only_function<void(Error)> failed) {
-  thread_ = std::thread([this, name, failed = std::move(failed)]() mutable {
+  thread_ = start_thread(name, [this, name, failed = std::move(failed)]() mutable {
     ::pthread_setname_np(::pthread_self(), name);
     try {
       loop_.run();

@@ -3,18 +3,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "core/base/hash.h"
 #include "core/base/percent.h"
+#include "core/base/size_text.h"
 
 namespace larder::real {
 namespace {
@@ -24,6 +24,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view magic = "larder-master-state";
 constexpr int version = 1;
+constexpr const char* state_name = "state";
+constexpr const char* next_name = "state.new";
+// Of some hundred thousand nodes, known or lost; ours are far smaller.
+constexpr Bytes state_bytes_max = 64_MiB;
 
 std::unexpected<Error> system_failure(ErrorCode code, std::string_view what, const fs::path& path) {
   return failed(code, fmt::format("cannot {} {}: {}", what, path.string(),
@@ -71,23 +75,11 @@ void decode(std::string_view body, MasterState& state, Epoch& last_epoch) {
 
 // ---- files --------------------------------------------------------------------------------------
 
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-Status write_durably(const fs::path& path, std::string_view content) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (file.get() < 0) return system_failure(ErrorCode::file_write_fail, "write", path);
+Status write_durably(const Descriptor& directory, const char* name, const fs::path& path,
+                     std::string_view content) {
+  const Descriptor file(
+      ::openat(directory.get(), name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) return system_failure(ErrorCode::file_write_fail, "write", path);
   while (!content.empty()) {
     const ssize_t written = ::write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
@@ -95,14 +87,6 @@ Status write_durably(const fs::path& path, std::string_view content) {
     content.remove_prefix(static_cast<std::size_t>(written));
   }
   if (::fsync(file.get()) != 0) return system_failure(ErrorCode::file_write_fail, "sync", path);
-  return {};
-}
-
-Status sync_directory(const fs::path& path) {
-  const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || ::fsync(directory.get()) != 0) {
-    return system_failure(ErrorCode::file_write_fail, "sync", path);
-  }
   return {};
 }
 
@@ -115,40 +99,63 @@ Result<StateDirectory> StateDirectory::open(const fs::path& path) {
     return failed(ErrorCode::file_open_fail, fmt::format("cannot make the state directory {}: {}",
                                                          path.string(), error.message()));
   }
-  const fs::path lock_path = path / "lock";
-  const int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock < 0) return system_failure(ErrorCode::file_open_fail, "open", lock_path);
-  StateDirectory directory(path, lock);
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return system_failure(ErrorCode::file_open_fail, "lock", lock_path);
+  Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory) return system_failure(ErrorCode::file_open_fail, "open", path);
+  Descriptor lock(::openat(directory.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock) return system_failure(ErrorCode::file_open_fail, "open", path / "lock");
+  StateDirectory opened(path, std::move(directory), std::move(lock));
+  if (::flock(opened.lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) {
+      return system_failure(ErrorCode::file_open_fail, "lock", path / "lock");
+    }
     return failed(ErrorCode::file_open_fail,
                   fmt::format("the state directory {} is in use by another master", path.string()));
   }
-  LARDER_CHECK(directory.load());
-  return directory;
+  LARDER_CHECK(opened.load());
+  return opened;
 }
 
-StateDirectory::StateDirectory(fs::path path, int lock) : path_(std::move(path)), lock_(lock) {}
+StateDirectory::StateDirectory(fs::path path, Descriptor directory, Descriptor lock)
+    : path_(std::move(path)), directory_(std::move(directory)), lock_(std::move(lock)) {}
 
-StateDirectory::StateDirectory(StateDirectory&& other) noexcept
-    : path_(std::move(other.path_)),
-      lock_(std::exchange(other.lock_, -1)),
-      state_(std::move(other.state_)),
-      last_epoch_(other.last_epoch_) {}
-
-StateDirectory::~StateDirectory() {
-  if (lock_ >= 0) ::close(lock_);
+// The state file, if there is one.
+Result<std::optional<std::string>> StateDirectory::read() const {
+  const fs::path path = path_ / state_name;
+  // Not to wait for the writer of a pipe.
+  const Descriptor file(::openat(directory_.get(), state_name, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ENOENT) return std::nullopt;
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0) {
+    return system_failure(ErrorCode::file_read_fail, "open", path);
+  }
+  const auto bad = [&](std::string_view why) {
+    return failed(ErrorCode::bad_file,
+                  fmt::format("{} {}, and no state file of a Larder master", path.string(), why));
+  };
+  if (S_ISDIR(facts.st_mode)) return bad("is a directory");
+  if (!S_ISREG(facts.st_mode)) return bad("is not a regular file");
+  const Bytes size{static_cast<std::uint64_t>(facts.st_size)};
+  if (size > state_bytes_max) {
+    return bad(fmt::format("has {}, more than {}", size_text(size), size_text(state_bytes_max)));
+  }
+  std::string text(size.value, '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = ::read(file.get(), text.data() + have, text.size() - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_failure(ErrorCode::file_read_fail, "read", path);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
+  return text;
 }
 
 Status StateDirectory::load() {
-  const fs::path path = path_ / "state";
-  std::error_code error;
-  if (!fs::exists(path, error) && !error) return {};
-  std::ifstream file(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) {
-    return failed(ErrorCode::file_read_fail, "cannot read the state file " + path.string());
-  }
+  LARDER_TRY(const std::optional<std::string> found, read());
+  if (!found) return {};
+  const std::string& text = *found;
+  const fs::path path = path_ / state_name;
   const auto bad = [&](std::string_view why) {
     return failed(ErrorCode::bad_file,
                   fmt::format("{}: {}. If it cannot be brought back, give this master a new state "
@@ -174,15 +181,37 @@ Status StateDirectory::load() {
   return {};
 }
 
+// That a master which starts at the same path meets this directory and its lock.
+Status StateDirectory::check_place() const {
+  struct stat own{};
+  struct stat own_lock{};
+  struct stat there{};
+  struct stat lock_there{};
+  if (::fstat(directory_.get(), &own) == 0 && ::fstat(lock_.get(), &own_lock) == 0 &&
+      ::stat(path_.c_str(), &there) == 0 &&
+      ::fstatat(directory_.get(), "lock", &lock_there, 0) == 0 && own.st_dev == there.st_dev &&
+      own.st_ino == there.st_ino && own_lock.st_ino == lock_there.st_ino) {
+    return {};
+  }
+  return failed(ErrorCode::file_write_fail,
+                fmt::format("the state directory {} was removed or replaced under this master, so "
+                            "what it decides could not be found again",
+                            path_.string()));
+}
+
 Status StateDirectory::save() const {
-  const fs::path path = path_ / "state";
-  const fs::path next = path_ / "state.new";
+  LARDER_CHECK(check_place());
+  const fs::path path = path_ / state_name;
   const std::string body = encode(state_, last_epoch_);
-  LARDER_CHECK(write_durably(next, header_of(body) + body));
-  if (::rename(next.c_str(), path.c_str()) != 0) {
+  LARDER_CHECK(write_durably(directory_, next_name, path_ / next_name, header_of(body) + body));
+  if (::renameat(directory_.get(), next_name, directory_.get(), state_name) != 0) {
     return system_failure(ErrorCode::file_write_fail, "replace", path);
   }
-  return sync_directory(path_);
+  if (::fsync(directory_.get()) != 0) {
+    return system_failure(ErrorCode::file_write_fail, "sync", path_);
+  }
+  // Also what was moved away meanwhile would not be found.
+  return check_place();
 }
 
 Status StateDirectory::begin_epoch(Epoch epoch) {

@@ -278,7 +278,7 @@ std::unexpected<Error> Settings::unknown_key(std::string_view path, const FileEn
 
 ordered_json Settings::effective() const {
   ordered_json all = ordered_json::object();
-  ordered_json from{{"config", file_.empty() ? ordered_json() : ordered_json(file_)},
+  ordered_json from{{"config", file_.empty() ? ordered_json() : ordered_json(path_text(file_))},
                     {"flag", ordered_json::array()},
                     {"environment", ordered_json::array()},
                     {"file", ordered_json::array()},

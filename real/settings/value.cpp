@@ -8,14 +8,36 @@
 #include <system_error>
 
 #include "core/base/duration_text.h"
+#include "core/base/percent.h"
 #include "core/base/printable.h"
 #include "core/base/size_text.h"
+#include "core/base/utf8.h"
 
 namespace larder::real {
 namespace {
 
 std::unexpected<Error> refused(std::string detail) {
   return failed(ErrorCode::invalid_params, std::move(detail));
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = first_character(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+Status check_bytes(std::string_view text, std::size_t bytes_max) {
+  if (text.size() > bytes_max) {
+    return refused(fmt::format("it has {} bytes, {} are the most", text.size(), bytes_max));
+  }
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::ranges::any_of(text, is_control)) {
+    return refused("it has a control character in it");
+  }
+  return {};
 }
 
 template <class Number>
@@ -27,33 +49,30 @@ bool is_whole_text(std::string_view text, Number& number) {
 }  // namespace
 
 Value<std::string> text_value(std::string type, std::size_t bytes_max) {
-  return {
-      .type = std::move(type),
-      .form = Form::text,
-      .read = [bytes_max](std::string_view text) -> Result<std::string> {
-        if (text.size() > bytes_max) {
-          return refused(fmt::format("it has {} bytes, {} are the most", text.size(), bytes_max));
-        }
-        const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
-        if (std::ranges::any_of(text, is_control)) {
-          return refused("it has a control character in it");
-        }
-        return std::string(text);
-      },
-      .write = [](const std::string& text) { return text; }};
+  return {.type = std::move(type),
+          .form = Form::text,
+          .read = [bytes_max](std::string_view text) -> Result<std::string> {
+            LARDER_CHECK(check_bytes(text, bytes_max));
+            if (!is_utf8(text)) return refused(fmt::format("{} is no UTF-8", in_quotes(text)));
+            return std::string(text);
+          },
+          .write = [](const std::string& text) { return text; }};
+}
+
+std::string path_text(const std::string& path) {
+  return is_utf8(path) ? path : percent_escaped(path);
 }
 
 Value<std::optional<std::filesystem::path>> path_value(std::string type) {
   constexpr std::size_t path_bytes_max = 4095;  // of Linux
   using Path = std::optional<std::filesystem::path>;
-  const auto read = text_value(type, path_bytes_max).read;
   return {.type = std::move(type),
           .form = Form::text,
-          .read = [read](std::string_view text) -> Result<Path> {
-            LARDER_TRY(std::string path, read(text));
-            return Path(std::move(path));
+          .read = [](std::string_view text) -> Result<Path> {
+            LARDER_CHECK(check_bytes(text, path_bytes_max));
+            return Path(text);
           },
-          .write = [](const Path& path) { return path ? path->string() : std::string(); }};
+          .write = [](const Path& path) { return path ? path_text(path->string()) : ""; }};
 }
 
 Value<std::string> choice_value(std::vector<std::string> choices) {

@@ -33,8 +33,13 @@ struct Value {
   std::function<std::string(const T&)> write;
 };
 
-// From 1 to `bytes_max` bytes, none of which is a control character.
+// A path as text for JSON: itself, or, if it is no UTF-8, escaped (core/base/percent.h).
+std::string path_text(const std::string& path);
+
+// From 1 to `bytes_max` bytes of UTF-8, none of which is a control character.
 Value<std::string> text_value(std::string type, std::size_t bytes_max);
+// Any bytes but control characters; written as path_text(), which is the one thing that is not read
+// back if it is no UTF-8.
 Value<std::optional<std::filesystem::path>> path_value(std::string type);
 Value<std::string> choice_value(std::vector<std::string> choices);
 Value<bool> boolean_value();

@@ -101,10 +101,14 @@ int populate_all(std::span<std::byte> bytes, const MappedMemory::Progress& progr
     std::vector<std::jthread> helpers;
     const unsigned threads = std::clamp(std::thread::hardware_concurrency(), 1u, threads_max);
     for (unsigned i = 1; i < threads; ++i) {
-      helpers.emplace_back([&] {
-        while (take_piece()) {
-        }
-      });
+      try {
+        helpers.emplace_back([&] {
+          while (take_piece()) {
+          }
+        });
+      } catch (const std::system_error&) {
+        break;  // no further thread can be had: it goes without, more slowly
+      }
     }
     while (take_piece()) {
       if (progress && !progress({std::min(next.load(), bytes.size())})) problem = ECANCELED;

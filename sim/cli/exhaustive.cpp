@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "sim/explore/guard_names.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
+#include "workloads/input_file.h"
 
 namespace larder::sim {
 namespace {
@@ -23,6 +22,8 @@ using terminal::print;
 using terminal::with_thousands;
 using WallClock = std::chrono::steady_clock;
 
+constexpr std::size_t world_bytes_max = std::size_t{1} << 20;
+
 double seconds_since(WallClock::time_point begin) {
   return std::chrono::duration<double>(WallClock::now() - begin).count();
 }
@@ -30,12 +31,13 @@ double seconds_since(WallClock::time_point begin) {
 Result<SmallWorld> load_world(const std::string& name) {
   const auto named = std::ranges::find(named_worlds(), name, &NamedWorld::name);
   if (named != named_worlds().end()) return parse_small_world(named->text, name);
-  std::ifstream file(name, std::ios::binary);
-  if (!file) {
+  auto file = workloads::InputFile::open(name);
+  if (!file && file.error().code() == ErrorCode::file_not_found) {
     return failed(ErrorCode::file_open_fail,
                   name + ": neither a file nor one of the worlds all, " + world_list());
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) return std::unexpected(file.error());
+  LARDER_TRY(const std::string text, file->rest(world_bytes_max));
   return parse_small_world(text, name);
 }
 

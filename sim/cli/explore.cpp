@@ -6,7 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +21,7 @@
 #include "terminal/arguments.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
+#include "workloads/input_file.h"
 
 namespace larder::sim {
 namespace {
@@ -127,9 +127,9 @@ Status tell_failure(const Scenario& scenario, const ExploreArguments& arguments)
 }
 
 Status run_file(const ExploreArguments& arguments) {
-  std::ifstream file(arguments.scenario, std::ios::binary);
-  if (!file) return failed(ErrorCode::file_open_fail, arguments.scenario);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  constexpr std::size_t scenario_bytes_max = std::size_t{16} << 20;
+  LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(arguments.scenario));
+  LARDER_TRY(const std::string text, file.rest(scenario_bytes_max));
   LARDER_TRY(const Scenario scenario, parse_scenario(text, arguments.scenario));
   const ThrowingAssertions throwing;
   const RunResult run = run_scenario(

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "core/base/printable.h"
 #include "proto/hardware/hardware_file.h"
+#include "workloads/input_file.h"
 
 namespace larder::sim {
+namespace {
+
+constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
+
+}  // namespace
 
 Result<Hardware> load_hardware(const std::string& preset_or_file) {
   const auto presets = hardware_preset_names();
@@ -20,10 +24,8 @@ Result<Hardware> load_hardware(const std::string& preset_or_file) {
     const Result<Hardware> none = hardware_preset(preset_or_file);
     return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
   }
-  std::ifstream file(preset_or_file, std::ios::binary);
-  if (!file) return failed(ErrorCode::file_open_fail, in_quotes(preset_or_file));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return failed(ErrorCode::file_read_fail, in_quotes(preset_or_file));
+  LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(preset_or_file));
+  LARDER_TRY(const std::string text, file.rest(file_bytes_max));
   Result<Hardware> hardware = read_hardware(text);
   if (hardware) return hardware;
   return failed(hardware.error().code(),

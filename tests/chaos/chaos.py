@@ -7,8 +7,11 @@ and removed; afterwards these records are held against each other:
 
 - each get gave exactly the bytes of one put of its key, one that had begun before the get ended;
 - none gave a value that an acknowledged upsert or removal had replaced before the get began;
-- when the faults are over everybody works again, and when all keys are removed no space is left in use,
-  no put is unfinished, and only the sessions of those that live are left;
+- when the faults are over everybody works again;
+- what is readable then, and some values put then, for which there is room, are all readable after one
+  more restart of the master, byte for byte (before, a get may miss: nodes die, and values are evicted);
+- when all keys are removed no space is left in use, no put is unfinished, and only the sessions of those
+  that live are left;
 - no process ended by itself, and no sanitizer had anything to say;
 - memory, descriptors and threads of the processes have not grown. Node0 and client0 are never killed and
   the master only in the first half, so that what grows slowly has the time to.
@@ -210,6 +213,11 @@ class Pool:
             if not each.alive:
                 each.start()
 
+    def restart_master(self):
+        self.master.kill()
+        self.master.start()
+        self.wait_ready(self.master)
+
     def end_clients(self):
         """What is wrong with how they ended."""
         for client in self.clients:
@@ -275,9 +283,51 @@ def check_service(pool):
     return []
 
 
+def all_keys():
+    own = [f"{name}{i}" for name in ("fresh", "kept") for i in range(CLIENTS)]
+    return [f"key{i}" for i in range(KEYS)] + own
+
+
+def readable(pool):
+    """The values that the pool gives now, by key."""
+    gets = {key: pool.command("get", key) for key in all_keys()}
+    return {key: got.stdout for key, got in gets.items() if got.returncode == 0}
+
+
+def check_kept(pool):
+    """With no client that puts, nothing is evicted, and no node dies: a master that restarts loses nothing.
+
+    The new values are a hundredth of the pool, and eviction takes what was not used for longest."""
+    values = {f"kept{i}": os.urandom(10_000) for i in range(CLIENTS)}
+    for key, value in values.items():
+        put = pool.command("put", "--upsert", key, value=value)
+        if put.returncode != 0:
+            return [f"a put with all faults over fails: {put.stderr}"]
+    before = readable(pool)
+    wrong = [f"{key} was put and is not there" for key in values if before.get(key) != values[key]]
+    pool.restart_master()
+    deadline = time.monotonic() + SETTLE_SECONDS
+    while True:
+        status = json.loads(pool.command("status", "--json").stdout or "{}")
+        shown = [node for node in status.get("nodes", []) if node["state"] == "shown"]
+        if len(shown) == NODES and not status["recovering"]:
+            break
+        if time.monotonic() > deadline:
+            return [*wrong, f"after a restart of the master only {len(shown)} nodes are shown"]
+        time.sleep(0.2)
+    after = readable(pool)
+    lost = [key for key in before if key not in after]
+    if lost:
+        wrong.append(f"a restart of the master lost {len(lost)} of {len(before)} values: {lost[:5]}")
+    wrong += [f"{key} has other bytes after a restart of the master" for key in before.keys() & after.keys()
+              if after[key] != before[key]]  # fmt: skip
+    print(f"a restart of the master: {len(before)} values before, {len(after)} after", flush=True)
+    return wrong
+
+
 def check_space(pool):
     """Nothing is left in use when every key is removed."""
-    keys = [f"key{i}" for i in range(KEYS)] + [f"fresh{i}" for i in range(CLIENTS)]
+    keys = all_keys()
     deadline = time.monotonic() + SETTLE_SECONDS
     while True:
         pool.command("rm", "--force", *keys)
@@ -384,6 +434,7 @@ def run(arguments, folder):
         print_footprints(before, after)
         wrong += check_footprints(before, after, sanitized)
         wrong += pool.end_clients()
+        wrong += check_kept(pool)
         wrong += check_space(pool)
         wrong += pool.end_servers()
         pool.note_ends()

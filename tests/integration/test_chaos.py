@@ -1,5 +1,8 @@
 """The judgement of tests/chaos: it must find what is wrong in a record, and let pass what is right."""
 
+import contextlib
+import io
+import json
 import pathlib
 import sys
 import tempfile
@@ -20,6 +23,49 @@ removed k 500 600
 missed k 610 620
 failed get RPC_TIMEOUT
 """
+
+
+class FakePool:
+    """A pool in which all is well but what `restart` does to its values."""
+
+    def __init__(self, restart, refused=()):
+        self.values = {"key1": b"of a client"}
+        self.restart, self.refused = restart, refused
+
+    def command(self, name, *words, value=None):
+        if name == "status":
+            nodes = [{"state": "shown"}] * chaos.NODES
+            return types.SimpleNamespace(stdout=json.dumps({"nodes": nodes, "recovering": False}))
+        key = words[-1]
+        if name == "put" and key not in self.refused:
+            self.values[key] = value
+        found = name == "put" or key in self.values
+        return types.SimpleNamespace(returncode=0 if found else 1, stdout=self.values.get(key, b""), stderr=b"")
+
+    def restart_master(self):
+        self.restart(self.values)
+
+
+class Kept(unittest.TestCase):
+    def judge(self, *pool):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return chaos.check_kept(FakePool(*pool))
+
+    def test_a_restart_that_loses_nothing_passes(self):
+        self.assertEqual(self.judge(lambda values: None), [])
+
+    def test_a_restart_that_loses_some_or_everything_is_found(self):
+        everything = self.judge(lambda values: values.clear())
+        self.assertEqual(len(everything), 1)
+        self.assertIn(f"lost {chaos.CLIENTS + 1} of {chaos.CLIENTS + 1}", everything[0])
+        self.assertIn("lost 1 of", self.judge(lambda values: values.pop("key1"))[0])
+
+    def test_other_bytes_after_a_restart_are_found(self):
+        changed = self.judge(lambda values: values.update(key1=b"of nobody"))
+        self.assertEqual(changed, ["key1 has other bytes after a restart of the master"])
+
+    def test_a_put_that_is_acknowledged_and_forgotten_is_found(self):
+        self.assertEqual(self.judge(lambda values: None, ["kept3"]), ["kept3 was put and is not there"])
 
 
 class Records(unittest.TestCase):

@@ -7,10 +7,13 @@ import threading
 import time
 import unittest
 
-from pool import PoolTest, wait_until
+from pool import SANITIZED, PoolTest, wait_until
 from proxy import Proxy
 
 HEARTBEAT = 1.0
+# What a busy machine and the commands of the test may add to the limits of the statements. By itself
+# all this takes 0.2 to 1.1 s with a release build.
+SLACK = 8.0 if SANITIZED else 3.0
 
 
 class Worker(threading.Thread):
@@ -68,12 +71,16 @@ class Recovery(PoolTest):
         time.sleep(0.5)
         before = [worker.done for worker in workers]
         self.restart_master("--state-dir", state)
-        ready = time.monotonic()
-        wait_until(lambda: not self.status()["recovering"], "all nodes have reported")
-        self.assertLess(time.monotonic() - ready, 2 * HEARTBEAT + 1)
+        back_by = time.monotonic() + 2 * HEARTBEAT + SLACK
         wait_until(
-            lambda: all(w.done > done + 2 for w, done in zip(workers, before)),
+            lambda: all(w.done > done for w, done in zip(workers, before)),
             "all of them work again",
+            timeout=back_by - time.monotonic(),
+        )
+        wait_until(
+            lambda: not self.status()["recovering"],
+            "all nodes have reported",
+            timeout=back_by - time.monotonic(),
         )
         for worker in workers:
             worker.stop()
@@ -158,7 +165,7 @@ class Recovery(PoolTest):
         self.assertEqual(self.get("k"), b"v" * 5000, "no object is lost")
         proxy.target = first_place
         proxy.cut()
-        self.assertEqual(first.process.wait(HEARTBEAT * 10), 3)
+        self.assertEqual(first.process.wait(HEARTBEAT + SLACK), 3)
         self.assertIn("leads now", first.log_text())
         proxy.target = second_place
         wait_until(lambda: self.node_states().get("n") == "shown", "it is back with the second")

@@ -1,7 +1,13 @@
 #include "real/daemon/recorder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -13,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using journal::RecordKind;
+namespace fs = std::filesystem;
 
 class RecorderTest : public ::testing::Test {
  protected:
@@ -26,6 +33,54 @@ class RecorderTest : public ::testing::Test {
     const std::string frame(bytes, 'f');
     recorder.request(now += 1ms, ++ticket, std::as_bytes(std::span(frame)));
     if (recorder.wants_slot()) recorder.begin_slot(now, *master);
+  }
+  // Calls until it is so, at the pace of the writer.
+  template <class Condition>
+  void call_until(Recorder& recorder, Condition&& condition, std::size_t bytes = 10) {
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
+    while (!condition()) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << recorder.view(now).trouble;
+      call(recorder, bytes);
+      const auto turn = std::chrono::steady_clock::now() + 200us;
+      while (std::chrono::steady_clock::now() < turn) std::this_thread::yield();
+    }
+  }
+  auto troubled(const Recorder& recorder, std::string_view why) const {
+    return [this, &recorder, why] { return recorder.view(now).trouble.contains(why); };
+  }
+  auto at_ease(const Recorder& recorder) const {
+    return [this, &recorder] { return recorder.view(now).trouble.empty(); };
+  }
+  auto replayable(const Recorder& recorder) const {
+    return [this, &recorder] { return recorder.view(now).span > 0s; };
+  }
+  fs::path file(std::uint64_t slot, std::string_view suffix) const {
+    return directory.path() / journal::file_name(slot, suffix);
+  }
+  std::uint64_t newest_state() const {
+    const auto states = files(journal::state_suffix);
+    return states.empty() ? 0 : states.rbegin()->first;
+  }
+  // Their sizes, by slot; nothing that stands in the place of one.
+  std::map<std::uint64_t, Bytes> files(std::string_view suffix) const {
+    std::map<std::uint64_t, Bytes> found;
+    for (const auto& entry : fs::directory_iterator(directory.path())) {
+      if (entry.path().extension() != suffix || entry.is_symlink() || !entry.is_regular_file()) {
+        continue;
+      }
+      std::error_code gone;
+      const Bytes size{entry.file_size(gone)};
+      if (!gone) found[std::stoull(entry.path().stem().string())] = size;
+    }
+    return found;
+  }
+  std::uint64_t oldest() const { return files(journal::calls_suffix).begin()->first; }
+  Bytes on_disk() const {
+    Bytes sum;
+    for (const auto suffix : {journal::calls_suffix, journal::state_suffix}) {
+      for (const auto& [slot, size] : files(suffix)) sum += size;
+    }
+    return sum;
   }
   std::vector<journal::Slot> ring() const { return journal::open_ring(directory.path()).value(); }
 
@@ -79,7 +134,7 @@ TEST_F(RecorderTest, NeverTakesMoreThanItsShareOfTheDiskAndKeepsTheNewest) {
     recorder->begin_slot(now, *master);
     for (int i = 0; i < 4000; ++i) {
       call(*recorder, 1000);
-      if (i % 100 != 99) continue;
+      if (i % 25 != 24) continue;
       const Bytes before = recorder->view(now).bytes;  // the writer has a turn, on any machine
       while (recorder->view(now).bytes == before) std::this_thread::yield();
     }
@@ -146,6 +201,99 @@ TEST_F(RecorderTest, RefusesADirectoryInWhichAnotherMasterRecords) {
   const auto nowhere = Recorder::make({.directory = directory.path() / "a" / "b"});
   ASSERT_FALSE(nowhere.has_value());
   EXPECT_NE(nowhere.error().message().find("no such directory"), std::string::npos);
+}
+
+// Something stands in the place of every newer state, as when none can be written from now on.
+TEST_F(RecorderTest, StopsAtItsSizeWithWhatCanBeReplayedIfNoNewerStateCanBeWritten) {
+  constexpr Bytes size = 1_MiB;
+  const auto recorder = record({.size = size, .retry_after = 20ms});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, replayable(*recorder));
+  for (std::uint64_t slot = 2; slot < 1000; ++slot) {
+    fs::create_directory(file(slot, journal::state_suffix));
+  }
+  call_until(*recorder, troubled(*recorder, "no newer state could be written"), 1000);
+  EXPECT_NE(recorder->view(now).trouble.find("Is a directory"), std::string::npos);
+  EXPECT_EQ(oldest(), 1u) << "what can be replayed stays";
+  const Duration span = recorder->view(now).span;
+  const std::uint64_t last = ticket;
+  // It tries again, in vain, with slots that nothing is left of.
+  call_until(*recorder, [&] { return ticket > last + 3000; }, 1000);
+  EXPECT_LE(on_disk(), size);
+  EXPECT_LE(recorder->view(now).bytes, size);
+  EXPECT_EQ(recorder->view(now).span, span) << "it does not grow while nothing is recorded";
+  EXPECT_GT(recorder->view(now).dropped, 0u);
+
+  for (std::uint64_t slot = 2; slot < 1000; ++slot) {
+    fs::remove(file(slot, journal::state_suffix));
+  }
+  call_until(*recorder, at_ease(*recorder));
+  call_until(*recorder, [&] { return oldest() > 1; }, 1000);
+  EXPECT_LE(on_disk(), size + 64_KiB) << "and a state that has just been written";
+}
+
+TEST_F(RecorderTest, WithoutAFirstStateItRecordsNothingAndSaysWhy) {
+  fs::create_directory(file(1, journal::state_suffix));
+  const auto recorder = record({.retry_after = 1ms});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, troubled(*recorder, "00000001.state: Is a directory"));
+  EXPECT_FALSE(fs::exists(file(1, journal::calls_suffix)));
+  call_until(*recorder, at_ease(*recorder));
+  EXPECT_TRUE(fs::exists(file(2, journal::state_suffix)));
+}
+
+TEST_F(RecorderTest, AStateThatTakesTooLongHasFailed) {
+  const fs::path pipe = file(1, journal::unfinished_suffix);
+  const auto recorder = record({.state_time_max = 50ms, .retry_after = 1ms});
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Descriptor full(::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  while (::write(full.get(), "x", 1) == 1) {
+  }
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, troubled(*recorder, "00000001.state: it was not done within"));
+  call_until(*recorder, at_ease(*recorder));
+  EXPECT_GE(newest_state(), 2u);
+}
+
+TEST_F(RecorderTest, OnAFullDiskItsOldestGoAndItGoesOn) {
+  constexpr Bytes size = 1_MiB;
+  fs::create_symlink("/dev/full", file(6, journal::calls_suffix));
+  const auto recorder = record({.size = size, .retry_after = 1h});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, [&] { return newest_state() >= 7; }, 1000);
+  call_until(*recorder, at_ease(*recorder));
+  EXPECT_GT(recorder->view(now).dropped, 0u);
+  EXPECT_GT(oldest(), 2u);
+  EXPECT_FALSE(fs::exists(file(6, journal::state_suffix))) << "a state without calls";
+}
+
+TEST_F(RecorderTest, AFullDiskWithNothingToGiveUpIsTriedAgainLater) {
+  fs::create_symlink("/dev/full", file(1, journal::calls_suffix));
+  const auto recorder = record({.retry_after = 20ms});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, troubled(*recorder, "00000001.calls: No space left on device"));
+  call_until(*recorder, at_ease(*recorder));
+  EXPECT_GE(newest_state(), 2u);
+}
+
+TEST_F(RecorderTest, ADirectoryThatWasRemovedIsNoticedAndANewOneOfItsNameIsNotOurs) {
+  const auto recorder = record({.retry_after = 1ms});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, replayable(*recorder));
+  fs::remove_all(directory.path());
+  call_until(*recorder, troubled(*recorder, directory.path().string() + " was removed"));
+  EXPECT_EQ(recorder->view(now).bytes, 0_B);
+  EXPECT_EQ(recorder->view(now).span, 0s);
+  fs::create_directory(directory.path());
+  const std::uint64_t last = ticket;
+  call_until(*recorder, [&] { return ticket > last + 200; });
+  EXPECT_TRUE(fs::is_empty(directory.path()));
+}
+
+TEST_F(RecorderTest, AStateLargerThanAThirdOfTheRingIsRefused) {
+  const auto recorder = record({.size = 64_B});
+  recorder->begin_slot(now, *master);
+  call_until(*recorder, troubled(*recorder, "larger than a third of the 64 B"), 1);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "real/daemon/state_directory.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -88,6 +90,57 @@ TEST(StateDirectory, AFileInItsPlaceOrAMissingParentIsAnError) {
   const TemporaryDirectory temporary;
   EXPECT_EQ(refusal(temporary.file("file", "x")), ErrorCode::file_open_fail);
   EXPECT_EQ(refusal(temporary.path() / "no" / "parent"), ErrorCode::file_open_fail);
+}
+
+TEST(StateDirectory, OneThatWasRemovedOrReplacedIsNoticedAndItsReplacementLeftAlone) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory temporary;
+  const auto path = temporary.path() / "master";
+  const auto notices = [](StateDirectory& directory) {
+    const Status kept = directory.begin_epoch({1});
+    return !kept && kept.error().message().contains("was removed or replaced");
+  };
+  StateDirectory first = opened(path);
+  ASSERT_TRUE(first.begin_epoch({77}));
+  fs::remove_all(path);
+  EXPECT_TRUE(notices(first));
+  EXPECT_FALSE(fs::exists(path));
+
+  StateDirectory second = opened(path);
+  ASSERT_TRUE(second.begin_epoch({99}));
+  const std::string good = content(path / "state");
+  EXPECT_TRUE(notices(first));
+  EXPECT_EQ(content(path / "state"), good);
+
+  fs::rename(path, temporary.path() / "moved");
+  EXPECT_TRUE(notices(second));
+  fs::rename(temporary.path() / "moved", path);
+  EXPECT_TRUE(second.begin_epoch({100}));
+  fs::remove(path / "lock");
+  EXPECT_TRUE(notices(second)) << "its lock keeps nobody out any more";
+}
+
+TEST(StateDirectory, AStateThatIsNoFileOrTooLargeIsRefusedAtOnce) {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory temporary;
+  const auto path = temporary.path() / "state";
+  const auto refused_because = [&](std::string_view why) {
+    const auto directory = StateDirectory::open(temporary.path());
+    if (directory) return false;
+    EXPECT_EQ(directory.error().code(), ErrorCode::bad_file);
+    EXPECT_NE(directory.error().message().find(path.string()), std::string::npos);
+    fs::remove_all(path);
+    return directory.error().message().contains(why);
+  };
+  fs::create_directory(path);
+  EXPECT_TRUE(refused_because("is a directory"));
+  fs::create_symlink("/dev/zero", path);
+  EXPECT_TRUE(refused_because("is not a regular file"));
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  EXPECT_TRUE(refused_because("is not a regular file"));
+  temporary.file("state", "");
+  fs::resize_file(path, std::uint64_t{300} << 20);
+  EXPECT_TRUE(refused_because("has 300.00 MiB"));
 }
 
 }  // namespace

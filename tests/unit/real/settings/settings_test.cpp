@@ -127,6 +127,23 @@ TEST(Settings, AnOpenValueIsNullAndNullLeavesItOpen) {
   EXPECT_TRUE(program.settings.effective().at("cache").at("directory").is_null());
 }
 
+TEST(Settings, ATextThatIsNoUtf8IsRefusedAndAPathMayBeAnyBytes) {
+  EXPECT_EQ(refusal({"--listen", "a\xff"}), "--listen: 'a\\xff' is no UTF-8");
+  EXPECT_EQ(refusal({}, {{"LARDER_CACHE_LISTEN", "\xc3"}}),
+            "LARDER_CACHE_LISTEN: '\\xc3' is no UTF-8");
+  EXPECT_EQ(refusal({"--listen", "\xc3\xa9"}), "");
+
+  const TemporaryDirectory temporary;
+  const std::string file = temporary.file("\xfe", "{}").string();
+  Program program;
+  ASSERT_TRUE(program.run({"--config", file, "--directory", "/tmp/x\xff"}));
+  EXPECT_EQ(*program.directory, "/tmp/x\xff");
+  const ordered_json effective = program.settings.effective();
+  EXPECT_EQ(effective["cache"]["directory"], "/tmp/x%FF");
+  EXPECT_EQ(effective["from"]["config"], (temporary.path() / "%FE").string());
+  EXPECT_FALSE(effective.dump().empty()) << "it can be written";
+}
+
 TEST(Settings, AFlagOfTwoSectionsBearsTheSectionsNameInTheSecond) {
   Program program({"cache", "other"});
   ASSERT_TRUE(program.run({"--listen", "a", "--other-listen", "b"}));
