@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "core/base/printable.h"
+#include "sim/cli/text_file.h"
 #include "sim/exhaustive/search.h"
 #include "sim/explore/guard_names.h"
 #include "terminal/output.h"
@@ -30,12 +31,13 @@ double seconds_since(WallClock::time_point begin) {
 Result<SmallWorld> load_world(const std::string& name) {
   const auto named = std::ranges::find(named_worlds(), name, &NamedWorld::name);
   if (named != named_worlds().end()) return parse_small_world(named->text, name);
-  std::ifstream file(name, std::ios::binary);
-  if (!file) {
-    return failed(ErrorCode::file_open_fail,
-                  name + ": neither a file nor one of the worlds all, " + world_list());
+  std::error_code missing;
+  if (!std::filesystem::exists(name, missing)) {
+    return failed(
+        ErrorCode::file_open_fail,
+        in_quotes(name) + " is neither a file nor one of the worlds all, " + world_list());
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  LARDER_TRY(const std::string text, read_text_file(name));
   return parse_small_world(text, name);
 }
 

@@ -1,12 +1,11 @@
-#include "core/base/printable.h"
 #include "sim/explore/explore.h"
+#include "core/base/printable.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +13,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/exhaustive.h"
 #include "sim/cli/seed_argument.h"
+#include "sim/cli/text_file.h"
 #include "sim/exhaustive/small_world.h"
 #include "sim/explore/draw.h"
 #include "sim/explore/guard_names.h"
@@ -97,14 +97,6 @@ std::string to_text(const ExploreResult& result, double wall_s) {
                             to_text(seed.run));
 }
 
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return failed(ErrorCode::file_write_fail, path);
-  return {};
-}
-
 // ---- what it does -------------------------------------------------------------------------------
 
 // The smallest scenario that fails like this one, in a file, and what happens in it.
@@ -116,7 +108,7 @@ Status tell_failure(const Scenario& scenario, const ExploreArguments& arguments)
                                           return seconds_since(begin) < arguments.shrink_seconds;
                                         }});
   if (!shrunk) return {};
-  LARDER_CHECK(write_file(arguments.shrunk, scenario_text(shrunk->scenario)));
+  LARDER_CHECK(write_text_file(arguments.shrunk, scenario_text(shrunk->scenario)));
   std::string again = "larder-sim explore --scenario " + arguments.shrunk;
   for (const GuardName& guard : guard_names()) {
     if (!(shrunk->guards.*guard.member)) again += " --without " + std::string(guard.name);
@@ -126,10 +118,21 @@ Status tell_failure(const Scenario& scenario, const ExploreArguments& arguments)
                            to_text(*shrunk), again));
 }
 
+// What is shrunk must not replace what it was made of.
+Status check_shrunk(const ExploreArguments& arguments) {
+  std::error_code missing;
+  if (arguments.shrink_seconds <= 0 ||
+      !std::filesystem::equivalent(arguments.shrunk, arguments.scenario, missing)) {
+    return {};
+  }
+  return failed(ErrorCode::invalid_params,
+                "--shrink would write over " + in_quotes(arguments.scenario) +
+                    ", which --scenario reads: name another file with --shrunk");
+}
+
 Status run_file(const ExploreArguments& arguments) {
-  std::ifstream file(arguments.scenario, std::ios::binary);
-  if (!file) return failed(ErrorCode::file_open_fail, arguments.scenario);
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  LARDER_CHECK(check_shrunk(arguments));
+  LARDER_TRY(const std::string text, read_text_file(arguments.scenario));
   LARDER_TRY(const Scenario scenario, parse_scenario(text, arguments.scenario));
   const ThrowingAssertions throwing;
   const RunResult run = run_scenario(
@@ -181,8 +184,9 @@ Status run(ExploreArguments arguments) {
     return run_exhaustive(arguments.exhaustive);
   }
   if (!arguments.write.empty()) {
-    return write_file(arguments.write, scenario_text(draw_scenario(arguments.config.first_seed,
-                                                                   arguments.config.operations)));
+    return write_text_file(
+        arguments.write,
+        scenario_text(draw_scenario(arguments.config.first_seed, arguments.config.operations)));
   }
   if (!arguments.scenario.empty()) return run_file(arguments);
   if (arguments.config.seeds == 0 || arguments.config.operations == 0 ||
@@ -253,8 +257,10 @@ void add_explore(CLI::App& app, Status& outcome) {
       ->add_option("--without", arguments->without,
                    "Guards that are off, to see what they prevent: " + guard_list())
       ->type_name("GUARD");
-  add_number(*command, "--shrink", arguments->shrink_seconds,
-             "How many seconds to look for a smaller scenario that fails likewise; 0: none");
+  CLI::Option* shrink = add_number(*command, "--shrink", arguments->shrink_seconds,
+                                   "How many seconds to look for a smaller scenario that fails "
+                                   "likewise; 0: none. That of a file "
+                                   "is only shrunk if this is given");
   command->add_option("--shrunk", arguments->shrunk, "Where that scenario is written")
       ->type_name("FILE")
       ->default_val("shrunk.scenario");
@@ -263,7 +269,10 @@ void add_explore(CLI::App& app, Status& outcome) {
                     "Print {seeds, violations, first_failing_seed, state_hash, events, operations, "
                     "virtual_s, wall_s}");
   add_exhaustive(*command, arguments->exhaustive);
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command->callback([arguments, shrink, &outcome] {
+    if (!arguments->scenario.empty() && shrink->count() == 0) arguments->shrink_seconds = 0;
+    outcome = run(*arguments);
+  });
 }
 
 }  // namespace larder::sim

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "core/base/printable.h"
 #include "proto/hardware/hardware_file.h"
+#include "sim/cli/text_file.h"
 
 namespace larder::sim {
 
@@ -20,10 +19,7 @@ Result<Hardware> load_hardware(const std::string& preset_or_file) {
     const Result<Hardware> none = hardware_preset(preset_or_file);
     return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
   }
-  std::ifstream file(preset_or_file, std::ios::binary);
-  if (!file) return failed(ErrorCode::file_open_fail, in_quotes(preset_or_file));
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return failed(ErrorCode::file_read_fail, in_quotes(preset_or_file));
+  LARDER_TRY(const std::string text, read_text_file(preset_or_file));
   Result<Hardware> hardware = read_hardware(text);
   if (hardware) return hardware;
   return failed(hardware.error().code(),

@@ -8,31 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/commands.h"
 #include "tests/support/temporary.h"
+#include "tests/unit/sim/cli/ran.h"
 
 namespace larder::sim {
 namespace {
 
 using nlohmann::json;
-
-struct Ran {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-Ran run(const std::vector<std::string>& arguments) {
-  std::vector<const char*> argv{"larder-sim"};
-  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  Ran ran;
-  ran.code = run_command_line(static_cast<int>(argv.size()), argv.data());
-  ran.out = testing::internal::GetCapturedStdout();
-  ran.err = testing::internal::GetCapturedStderr();
-  return ran;
-}
 
 const std::string two_lines =
     R"({"timestamp": 0, "input_length": 1000, "output_length": 7, "hash_ids": [1, 2]})"
