@@ -11,6 +11,7 @@
 
 #include "core/base/printable.h"
 #include "sim/cli/text_file.h"
+#include "sim/cli/violation.h"
 #include "sim/exhaustive/search.h"
 #include "sim/explore/guard_names.h"
 #include "terminal/output.h"
@@ -63,15 +64,7 @@ std::string told_text(const Replay& replay) {
     text += fmt::format("  {:>4}  {:<8} {}\n", told.step, told.who, told.what);
   }
   for (const Violation& violation : replay.violations) {
-    text += fmt::format("  broken: {}: {}\n", to_string(violation.invariant), violation.what);
-  }
-  return text;
-}
-
-std::string without_text(const Guards& guards) {
-  std::string text;
-  for (const GuardName& guard : guard_names()) {
-    if (!(guards.*guard.member)) text += " --without " + std::string(guard.name);
+    text += fmt::format("  broken: {}\n", to_text(violation));
   }
   return text;
 }
@@ -94,7 +87,7 @@ std::string result_text(const SmallWorld& world, const ExhaustiveArguments& argu
   if (result.violations.empty()) return text;
   return text + told_text(replay(world, arguments.guards, result.way, true)) +
          fmt::format("again: larder-sim explore --exhaustive {}{} --way '{}'\n", world.name,
-                     without_text(arguments.guards), way_text(result.way));
+                     without_flags(arguments.guards), way_text(result.way));
 }
 
 ordered_json to_json(const SmallWorld& world, const SearchResult& result, double wall_s) {
@@ -161,8 +154,7 @@ Status run_exhaustive(const ExhaustiveArguments& arguments) {
     broken += good ? 0 : 1;
   }
   if (broken == 0) return {};
-  return failed(ErrorCode::internal_error,
-                fmt::format("{} of {} small worlds broke an invariant", broken, names.size()));
+  end_with_violation(fmt::format("{} of {} small worlds broke an invariant", broken, names.size()));
 }
 
 }  // namespace larder::sim
