@@ -86,7 +86,7 @@ Result<Sweep> parse_sweep(const nlohmann::json& json) {
   LARDER_CHECK(check_keys(json, "", {"policies", "traces"}));
   LARDER_CHECK(check_list(json["policies"], "policies", "names", is_text));
   LARDER_CHECK(check_list(json["traces"], "traces", "objects", any));
-  Sweep sweep{.traces = {}, .policies = json["policies"]};
+  Sweep sweep{.traces = {}, .policies = json["policies"].get<std::vector<std::string>>()};
   for (std::size_t i = 0; i < json["traces"].size(); ++i) {
     const auto& trace = json["traces"][i];
     const std::string place = "traces[" + std::to_string(i) + "]";

@@ -114,7 +114,7 @@ std::string wrapped(std::string_view text) {
   return lines + "\n";
 }
 
-// "2 nodes, 1.00 MiB each; 2 clients; leases of 10s"
+// "The pool: 2 nodes of 1.00 MiB and 1.00 MiB, 2 clients, leases of 10s."
 std::string pool_text(const Scenario& scenario) {
   std::string nodes;
   for (const Scenario::Node& node : scenario.nodes) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <string>
 
+#include "terminal/output.h"
 #include "tests/unit/sim/cli/ran.h"
 #include "tests/unit/sim/incident/recorded.h"
 
@@ -33,8 +34,8 @@ TEST(IncidentCommand, SaysWhatWasComparedAndWhatWasLeftOut) {
   const Ran damaged = run({"incident", directory});
   EXPECT_EQ(damaged.code, 1);
   EXPECT_TRUE(has(damaged.out, "DAMAGE")) << damaged.out;
-  EXPECT_TRUE(
-      has(damaged.err, "the recording is damaged; left out are " + std::to_string(size) + " of "))
+  EXPECT_TRUE(has(damaged.err, "the recording is damaged; left out are " +
+                                   terminal::with_thousands(size) + " of "))
       << damaged.err;
 }
 

@@ -35,6 +35,7 @@ class Recorded final : AnswerSink {
     config.quarantine_bytes_min = 1_TiB;
     config.timing.lease = 200ms;
     config.timing.exists_lease = 100ms;
+    config.timing.session_lost = 5s;  // before a put is given up
     master_ = Master::make(now, config, {.epoch = {9}, .instance = {1, 2}}, {}).value();
     begin_slot();
     call({}, RegisterNode{.incarnation = incarnation,
