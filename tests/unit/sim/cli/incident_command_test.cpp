@@ -4,8 +4,8 @@
 #include <string>
 
 #include "terminal/output.h"
+#include "tests/recording/recorded.h"
 #include "tests/unit/sim/cli/ran.h"
-#include "tests/unit/sim/incident/recorded.h"
 
 namespace larder::sim {
 namespace {

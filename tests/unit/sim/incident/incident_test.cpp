@@ -8,7 +8,7 @@
 #include "sim/incident/key_story.h"
 #include "sim/incident/wall_clock.h"
 #include "sim/incident/what_if.h"
-#include "tests/unit/sim/incident/recorded.h"
+#include "tests/recording/recorded.h"
 
 namespace larder::sim {
 namespace {
