@@ -56,6 +56,7 @@ larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what
 larder_library(tests/serving  DEPENDS sim/serving)  # a pool for engines, in memory
 larder_library(tests/support  DEPENDS GTest::gtest core/eviction)  # what tests of several folders need
 larder_library(tests/pool     DEPENDS sim/cluster GTest::gtest)  # a simulated pool, for tests
+larder_library(tests/recording DEPENDS sim/incident tests/support GTest::gtest)  # a recorded master, for tests
 larder_library(tests/scale    DEPENDS core/master)  # a master with very many objects
 
 larder_program(chaos-worker tests/chaos/worker.cpp DEPENDS real/client)  # of tests/chaos/chaos.py
@@ -94,12 +95,12 @@ larder_test(unit/sim/faults     DEPENDS sim/faults tests/pool LABELS quick)
 larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/exhaustive DEPENDS sim/exhaustive LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck tests/support LABELS quick)
-larder_test(unit/sim/capacity DEPENDS sim/capacity sim/cache LABELS quick)
+larder_test(unit/sim/capacity   DEPENDS sim/capacity sim/cache LABELS quick)
 larder_test(unit/sim/serving    DEPENDS sim/serving tests/serving tests/support LABELS quick)
-larder_test(unit/sim/incident   DEPENDS sim/incident tests/support LABELS quick)
+larder_test(unit/sim/incident   DEPENDS tests/recording LABELS quick)
 larder_test(unit/sim/replay     DEPENDS sim/replay sim/report tests/support LABELS quick)
 larder_test(unit/sim/report     DEPENDS sim/report tests/support LABELS quick)
-larder_test(unit/sim/cli        DEPENDS sim/cli tests/support LABELS quick)
+larder_test(unit/sim/cli        DEPENDS sim/cli tests/recording tests/support LABELS quick)
 
 larder_process_test(test_values.py)
 larder_process_test(test_directory.py)

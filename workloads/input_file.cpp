@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/printable.h"
+
 namespace larder::workloads {
 namespace {
 
@@ -16,6 +18,11 @@ constexpr std::size_t buffer_bytes = std::size_t{256} << 10;
 
 std::unexpected<Error> system_failure(ErrorCode code, const std::string& what) {
   return failed(code, what + ": " + std::generic_category().message(errno));
+}
+
+std::string path_text(const std::filesystem::path& path) {
+  constexpr std::size_t shown_max = 200;
+  return printable(path.string(), shown_max);
 }
 
 std::string size_text(std::size_t bytes) {
@@ -29,15 +36,15 @@ Result<InputFile> InputFile::open(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     const ErrorCode code = errno == ENOENT ? ErrorCode::file_not_found : ErrorCode::file_open_fail;
-    return system_failure(code, "cannot open " + path.string());
+    return system_failure(code, "cannot open " + path_text(path));
   }
   InputFile file(path, descriptor);
   struct stat status{};
   if (::fstat(descriptor, &status) != 0) {
-    return system_failure(ErrorCode::file_open_fail, "cannot look at " + path.string());
+    return system_failure(ErrorCode::file_open_fail, "cannot look at " + path_text(path));
   }
   if (S_ISDIR(status.st_mode)) {
-    return failed(ErrorCode::file_open_fail, path.string() + " is a directory, not a file");
+    return failed(ErrorCode::file_open_fail, path_text(path) + " is a directory, not a file");
   }
   return file;
 }
@@ -71,7 +78,7 @@ Result<bool> InputFile::fill() {
   if (got < 0) {
     return system_failure(
         ErrorCode::file_read_fail,
-        path_.string() + ": line " + std::to_string(line_ + 1) + ": cannot read on");
+        path_text(path_) + ": line " + std::to_string(line_ + 1) + ": cannot read on");
   }
   end_ += static_cast<std::size_t>(got);
   return got > 0;
@@ -93,7 +100,7 @@ Result<std::optional<std::string_view>> InputFile::next_line(std::size_t limit) 
     const std::size_t newline = unread.find('\n', searched);
     const std::size_t length = newline == std::string_view::npos ? unread.size() : newline;
     if (length > limit) {
-      return failed(ErrorCode::bad_file, path_.string() + ": line " + std::to_string(line_ + 1) +
+      return failed(ErrorCode::bad_file, path_text(path_) + ": line " + std::to_string(line_ + 1) +
                                              ": longer than " + size_text(limit));
     }
     if (newline != std::string_view::npos) {
@@ -115,7 +122,7 @@ Result<std::optional<std::string_view>> InputFile::next_line(std::size_t limit) 
 Result<std::string> InputFile::rest(std::size_t limit) {
   while (true) {
     if (end_ - begin_ > limit) {
-      return failed(ErrorCode::bad_file, path_.string() + ": larger than " + size_text(limit));
+      return failed(ErrorCode::bad_file, path_text(path_) + ": larger than " + size_text(limit));
     }
     LARDER_TRY(const bool more, fill());
     if (!more) break;

@@ -4,6 +4,7 @@
 
 #include "core/base/archive.h"
 #include "core/base/assert.h"
+#include "core/master/saved_config.h"
 #include "core/master/state.h"
 #include "core/protocol/timing_check.h"
 
@@ -101,10 +102,15 @@ void Master::save(Archive& archive) const {
   archive.finish();
 }
 
-Result<std::unique_ptr<Master>> Master::load(Archive& archive) {
+Result<MasterConfig> saved_config(Archive& archive) {
   MasterConfig config;
   archive_parts(archive, config);
   LARDER_CHECK(archive.status());
+  return config;
+}
+
+Result<std::unique_ptr<Master>> Master::load(Archive& archive) {
+  LARDER_TRY(const MasterConfig config, saved_config(archive));
   LARDER_CHECK(config.watermarks.check());
   LARDER_CHECK(check(config.timing));
   LARDER_CHECK(check_policy(config.policy));

@@ -200,11 +200,70 @@ PutGrant Master::State::grant(Step& step, Session& session, Put& put) {
   return granted;
 }
 
+namespace {
+
+// Why what is free may be nothing for one put: by the segments that it cannot use.
+struct Reach {
+  std::size_t segments = 0;
+  std::size_t avoided = 0;
+  std::size_t sick = 0;
+  std::size_t full = 0;
+  std::size_t taken = 0;
+  std::size_t nodes_away = 0;  // hidden or reporting: of no segment above
+  Bytes free;                  // on the other segments
+  Bytes largest;
+};
+
+std::string to_text(const Reach& reach) {
+  std::string list;
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count > 0) list += (list.empty() ? "" : ", ") + std::to_string(count) + std::string(what);
+  };
+  add(reach.avoided, " where its writer failed before");
+  add(reach.sick, " whose node does not confirm retirements");
+  add(reach.full, " with too much in quarantine");
+  add(reach.taken, " that have a copy of it");
+  std::string text;
+  if (!list.empty()) {
+    text = "; of " + std::to_string(reach.segments) + " segments this put cannot use " + list +
+           ": the others have " + std::to_string(reach.free.value) + " bytes free, " +
+           std::to_string(reach.largest.value) + " in one piece";
+  }
+  if (reach.nodes_away > 0) {
+    text += "; not counted are " + std::to_string(reach.nodes_away) +
+            " nodes that do not answer now or are still reporting";
+  }
+  return text;
+}
+
+}  // namespace
+
 Error Master::State::no_room(const Put& put) const {
   const SpaceUse pool = use();
   Bytes largest;
+  Reach reach{.segments = shown_.size()};
   for (const SegmentIndex index : shown_) {
-    largest = std::max(largest, segments_[index]->space.largest_free());
+    const Segment& segment = *segments_[index];
+    largest = std::max(largest, segment.space.largest_free());
+    const auto is_here = [&](const Replica& replica) { return replica.segment == index; };
+    if (put.wishes &&
+        std::ranges::find(put.wishes->avoid, segment.description.id) != put.wishes->avoid.end()) {
+      ++reach.avoided;
+    } else if (nodes_[segment.node]->sick) {
+      ++reach.sick;
+    } else if (quarantine_full(segment)) {
+      ++reach.full;
+    } else if (std::ranges::any_of(put.object->replicas, is_here)) {
+      ++reach.taken;
+    } else {
+      reach.free += segment.space.free_bytes();
+      reach.largest = std::max(reach.largest, segment.space.largest_free());
+    }
+  }
+  for (const auto& node : nodes_) {
+    const bool away = node != nullptr &&
+                      (node->state == NodeState::hidden || node->state == NodeState::reporting);
+    reach.nodes_away += away ? 1 : 0;
   }
   std::string detail;
   if (put.over_share) {
@@ -220,7 +279,7 @@ Error Master::State::no_room(const Put& put) const {
     detail = "the pool has " + std::to_string((pool.capacity - pool.allocated).value) + " of " +
              std::to_string(pool.capacity.value) + " bytes free, " + std::to_string(largest.value) +
              " in one piece, " + std::to_string(pool.quarantined.value) +
-             " waiting for retirement" + passed_over();
+             " waiting for retirement" + to_text(reach) + passed_over();
   }
   return Error(ErrorCode::no_available_handle, std::move(detail)).with_size(put.object->size);
 }

@@ -23,7 +23,7 @@ namespace larder::journal {
 
 inline constexpr std::array<char, 8> magic{'L', 'A', 'R', 'D', 'E', 'R', 'F', 'R'};
 // Raised with each change of what a state or a record holds (tests/unit/proto/journal).
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 inline constexpr std::string_view state_suffix = ".state";
 inline constexpr std::string_view calls_suffix = ".calls";
 inline constexpr std::string_view unfinished_suffix = ".unfinished";  // a state in the making

@@ -8,6 +8,7 @@
 
 #include "core/base/archive.h"
 #include "core/base/hash.h"
+#include "core/master/saved_config.h"
 
 namespace larder::journal {
 namespace fs = std::filesystem;
@@ -52,6 +53,13 @@ Status check(const fs::path& path, const FileHeader& header, FileKind kind) {
     return bad(path, "it begins at a time that cannot be");
   }
   return {};
+}
+
+// What Master::save() wrote.
+std::span<const std::byte> saved_master(const std::string& file) {
+  return std::as_bytes(std::span(file))
+      .subspan(sizeof(FileHeader))
+      .first(file.size() - sizeof(FileHeader) - sizeof(StateTrailer));
 }
 
 Result<std::ifstream> open_file(const fs::path& path) {
@@ -123,10 +131,15 @@ Result<State> read_state(const fs::path& path) {
   return state;
 }
 
+Result<MasterConfig> State::config() const {
+  Archive archive(saved_master(bytes));
+  auto config = saved_config(archive);
+  if (!config) return bad(path, config.error().facts().detail);
+  return config;
+}
+
 Result<std::unique_ptr<Master>> State::load() const {
-  Archive archive(std::as_bytes(std::span(bytes))
-                      .subspan(sizeof(FileHeader))
-                      .first(bytes.size() - sizeof(FileHeader) - sizeof(StateTrailer)));
+  Archive archive(saved_master(bytes));
   auto master = Master::load(archive);
   if (!master) return bad(path, master.error().facts().detail);
   return master;
@@ -153,17 +166,49 @@ const Record* CallsReader::stop(std::string why) {
   return nullptr;
 }
 
+// The file ends before this record does: it was never whole, or its length is damaged.
+const Record* CallsReader::stop_at_end() {
+  const bool torn = !whole_record_follows();
+  stop(torn ? "the last record is torn" : "a record is damaged");
+  cut_->torn = torn;
+  return nullptr;
+}
+
+// Anywhere in the rest of the file. A record that was torn off is all that is left.
+bool CallsReader::whole_record_follows() {
+  const std::uint64_t left = size_ - offset_;
+  if (left > record_bytes_max) return true;
+  std::string rest(left, '\0');
+  file_.clear();
+  file_.seekg(static_cast<std::streamoff>(offset_));
+  file_.read(rest.data(), static_cast<std::streamsize>(left));
+  rest.resize(static_cast<std::size_t>(file_.gcount()));
+  for (std::size_t at = 1; at + sizeof(RecordHeader) <= rest.size(); ++at) {
+    const auto header = read_as<RecordHeader>(rest.data() + at);
+    const bool plausible = header.length >= sizeof(RecordHeader) &&
+                           header.length <= rest.size() - at && header.zero[0] == 0 &&
+                           header.zero[1] == 0 && header.zero[2] == 0 &&
+                           header.kind >= RecordKind::request && header.kind <= RecordKind::end &&
+                           header.now >= last_ && header.now <= latest;
+    if (!plausible) continue;
+    std::string record = rest.substr(at, header.length);
+    seal_one(record.data());
+    if (read_as<RecordHeader>(record.data()).checksum == header.checksum) return true;
+  }
+  return false;
+}
+
 const Record* CallsReader::next() {
   if (cut_ || offset_ >= size_) return nullptr;
   const std::uint64_t left = size_ - offset_;
-  if (left < sizeof(RecordHeader)) return stop("the last record is cut");
+  if (left < sizeof(RecordHeader)) return stop_at_end();
   bytes_.resize(sizeof(RecordHeader));
   file_.read(bytes_.data(), sizeof(RecordHeader));
   const std::uint32_t length = length_at(bytes_.data());
   if (length < sizeof(RecordHeader) || length > record_bytes_max) {
     return stop("a record is damaged");
   }
-  if (length > left) return stop("the last record is cut");
+  if (length > left) return stop_at_end();
   bytes_.resize(length);
   file_.read(bytes_.data() + sizeof(RecordHeader),
              static_cast<std::streamsize>(length - sizeof(RecordHeader)));

@@ -10,6 +10,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/master/config.h"
 #include "core/master/master.h"
 #include "proto/codec.h"
 #include "proto/journal/format.h"
@@ -35,6 +36,8 @@ struct State {
   std::string bytes;  // of the whole file
   std::filesystem::path path;
 
+  // With which the saved master ran. Errors: bad_file.
+  Result<MasterConfig> config() const;
   // Errors: bad_file. Whatever the bytes, memory stays whole; that they make sense together is what
   // their checksum stands for.
   Result<std::unique_ptr<Master>> load() const;
@@ -62,11 +65,13 @@ class CallsReader {
   const FileHeader& header() const { return header_; }
   // nullptr at the end, or where the file is cut or damaged (cut() tells).
   const Record* next();
-  // Where what can be read ends, and why: "the last record is cut", "a record is damaged".
+  // Where what can be read ends, and why: "the last record is torn", "a record is damaged".
   struct Cut {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // that follow
     std::string why;
+    // The file ends within this record and no whole one follows, as when its writer was killed.
+    bool torn = false;
   };
   const std::optional<Cut>& cut() const { return cut_; }
   std::uint64_t offset() const { return offset_; }
@@ -75,6 +80,8 @@ class CallsReader {
  private:
   CallsReader() = default;
   const Record* stop(std::string why);
+  const Record* stop_at_end();
+  bool whole_record_follows();
 
   std::ifstream file_;
   FileHeader header_;

@@ -85,7 +85,7 @@ void add_ablation(CLI::App& app, Status& outcome) {
       guard_list() + "\nExample: larder-sim ablation --seeds 300 --threads 2");
   const auto arguments = std::make_shared<AblationArguments>();
   add_number(*command, "--seeds", arguments->config.seeds, "How many seeds, for each of the 37");
-  add_seed(*command, arguments->config.first_seed);
+  add_seed(*command, "--first,--seed", arguments->config.first_seed, "The first seed");
   add_number(*command, "--operations", arguments->config.operations,
              "Operations of each seed, at least");
   add_number(*command, "--threads", arguments->config.threads,

@@ -9,7 +9,8 @@ class App;
 namespace larder::sim {
 
 // The command line of larder-sim. Returns the exit code: 0 done, 1 it could not be done, 2 wrong
-// usage; unless it is 0, a message on stderr says why. Results go to stdout.
+// usage, 3 an invariant broke (explore); unless it is 0, a message on stderr says why. Results go
+// to stdout.
 int run_command_line(int argc, const char* const* argv);
 
 // One function for each subcommand, in a file of its own: adds it to `app`, with a callback that

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "core/base/printable.h"
+#include "sim/cli/text_file.h"
+#include "sim/cli/violation.h"
 #include "sim/exhaustive/search.h"
 #include "sim/explore/guard_names.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
-#include "workloads/input_file.h"
 
 namespace larder::sim {
 namespace {
@@ -22,8 +25,6 @@ using terminal::print;
 using terminal::with_thousands;
 using WallClock = std::chrono::steady_clock;
 
-constexpr std::size_t world_bytes_max = std::size_t{1} << 20;
-
 double seconds_since(WallClock::time_point begin) {
   return std::chrono::duration<double>(WallClock::now() - begin).count();
 }
@@ -31,13 +32,13 @@ double seconds_since(WallClock::time_point begin) {
 Result<SmallWorld> load_world(const std::string& name) {
   const auto named = std::ranges::find(named_worlds(), name, &NamedWorld::name);
   if (named != named_worlds().end()) return parse_small_world(named->text, name);
-  auto file = workloads::InputFile::open(name);
-  if (!file && file.error().code() == ErrorCode::file_not_found) {
-    return failed(ErrorCode::file_open_fail,
-                  name + ": neither a file nor one of the worlds all, " + world_list());
+  std::error_code missing;
+  if (!std::filesystem::exists(name, missing)) {
+    return failed(
+        ErrorCode::file_open_fail,
+        in_quotes(name) + " is neither a file nor one of the worlds all, " + world_list());
   }
-  if (!file) return std::unexpected(file.error());
-  LARDER_TRY(const std::string text, file->rest(world_bytes_max));
+  LARDER_TRY(const std::string text, read_text_file(name));
   return parse_small_world(text, name);
 }
 
@@ -63,15 +64,7 @@ std::string told_text(const Replay& replay) {
     text += fmt::format("  {:>4}  {:<8} {}\n", told.step, told.who, told.what);
   }
   for (const Violation& violation : replay.violations) {
-    text += fmt::format("  broken: {}: {}\n", to_string(violation.invariant), violation.what);
-  }
-  return text;
-}
-
-std::string without_text(const Guards& guards) {
-  std::string text;
-  for (const GuardName& guard : guard_names()) {
-    if (!(guards.*guard.member)) text += " --without " + std::string(guard.name);
+    text += fmt::format("  broken: {}\n", to_text(violation));
   }
   return text;
 }
@@ -94,7 +87,7 @@ std::string result_text(const SmallWorld& world, const ExhaustiveArguments& argu
   if (result.violations.empty()) return text;
   return text + told_text(replay(world, arguments.guards, result.way, true)) +
          fmt::format("again: larder-sim explore --exhaustive {}{} --way '{}'\n", world.name,
-                     without_text(arguments.guards), way_text(result.way));
+                     without_flags(arguments.guards), way_text(result.way));
 }
 
 ordered_json to_json(const SmallWorld& world, const SearchResult& result, double wall_s) {
@@ -161,8 +154,7 @@ Status run_exhaustive(const ExhaustiveArguments& arguments) {
     broken += good ? 0 : 1;
   }
   if (broken == 0) return {};
-  return failed(ErrorCode::internal_error,
-                fmt::format("{} of {} small worlds broke an invariant", broken, names.size()));
+  end_with_violation(fmt::format("{} of {} small worlds broke an invariant", broken, names.size()));
 }
 
 }  // namespace larder::sim

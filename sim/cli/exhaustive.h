@@ -19,7 +19,8 @@ struct ExhaustiveArguments {
   bool json = false;
   Guards guards;
 };
-// OK: no violation, whether the world was exhausted or not.
+// OK: no violation, whether the world was exhausted or not. With one it ends the command
+// (sim/cli/violation.h).
 Status run_exhaustive(const ExhaustiveArguments& arguments);
 
 }  // namespace larder::sim

@@ -239,7 +239,14 @@ ordered_json to_json(const Topology& topology, const Hardware& hardware) {
 }
 
 Status run(const HardwareArguments& arguments) {
-  if (arguments.what.empty()) return terminal::print(presets_text());
+  if (arguments.what.empty()) {
+    if (arguments.json || arguments.file || arguments.hosts > 0) {
+      return failed(ErrorCode::invalid_params,
+                    "--json, --file and --hosts are of one preset or file: name it, such as "
+                    "larder-sim hardware cpu-2x100 --file");
+    }
+    return terminal::print(presets_text());
+  }
   LARDER_TRY(Hardware hardware, load_hardware(arguments.what));
   if (arguments.hosts > 0) {
     if (hardware.hosts.size() > 1) {

@@ -5,15 +5,9 @@
 
 #include "core/base/printable.h"
 #include "proto/hardware/hardware_file.h"
-#include "workloads/input_file.h"
+#include "sim/cli/text_file.h"
 
 namespace larder::sim {
-namespace {
-
-constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
-
-}  // namespace
-
 Result<Hardware> load_hardware(const std::string& preset_or_file) {
   const auto presets = hardware_preset_names();
   if (std::ranges::find(presets, preset_or_file) != presets.end()) {
@@ -24,8 +18,7 @@ Result<Hardware> load_hardware(const std::string& preset_or_file) {
     const Result<Hardware> none = hardware_preset(preset_or_file);
     return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
   }
-  LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(preset_or_file));
-  LARDER_TRY(const std::string text, file.rest(file_bytes_max));
+  LARDER_TRY(const std::string text, read_text_file(preset_or_file));
   Result<Hardware> hardware = read_hardware(text);
   if (hardware) return hardware;
   return failed(hardware.error().code(),

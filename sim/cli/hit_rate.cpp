@@ -73,12 +73,16 @@ ordered_json to_json(const std::vector<CachePoint>& points) {
   return list;
 }
 
+std::string size_name(const CacheBlocks& blocks) {
+  if (!blocks) return std::string(infinite);
+  return *blocks == 0 ? "no cache" : with_thousands(*blocks);
+}
+
 std::string to_text(const std::vector<CachePoint>& points) {
   std::string text = fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", "policy", "blocks", "accesses",
                                  "hits", "hit ratio");
   for (const CachePoint& point : points) {
-    text += fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", point.policy,
-                        point.blocks ? with_thousands(*point.blocks) : std::string(infinite),
+    text += fmt::format("{:<14}{:>14}{:>14}{:>14}{:>14}\n", point.policy, size_name(point.blocks),
                         with_thousands(point.accesses), with_thousands(point.hits),
                         as_percent(point.hit_ratio()));
   }

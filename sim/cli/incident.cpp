@@ -10,6 +10,7 @@
 
 #include "core/base/duration_text.h"
 #include "core/base/percent.h"
+#include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "sim/cli/commands.h"
 #include "sim/incident/incident_replay.h"
@@ -47,6 +48,18 @@ std::string rows(const std::vector<std::pair<std::string, std::string>>& lines) 
   return text;
 }
 
+std::string states_text(std::uint64_t compared) {
+  if (compared == 0) return "no later state follows with which the end could be compared";
+  return with_thousands(compared) + (compared == 1 ? " state" : " states") +
+         " compared, the same digests";
+}
+
+std::string left_out_text(const IncidentSummary& summary) {
+  return fmt::format("{} of {} bytes, since they are damaged; compared were {} calls and {} states",
+                     with_thousands(summary.left_out.value), with_thousands(summary.bytes.value),
+                     with_thousands(summary.calls), with_thousands(summary.states_compared));
+}
+
 std::string to_text(const IncidentSummary& summary) {
   std::string kinds;
   for (const auto& [kind, count] : summary.by_kind) {
@@ -63,13 +76,16 @@ std::string to_text(const IncidentSummary& summary) {
             {"objects",
              fmt::format("{} at the begin, {} at the end", with_thousands(summary.objects_first),
                          with_thousands(summary.objects_last))}});
-  for (const std::string& each : summary.breaks) text += rows({{"broken", each}});
-  if (!summary.divergence) {
-    return text + rows({{"replay", fmt::format("the same answers and commands, call by call; {} "
-                                               "states compared, the same digests",
-                                               with_thousands(summary.states_compared))}});
+  for (const std::string& each : summary.breaks) text += rows({{"note", each}});
+  for (const std::string& each : summary.damages) text += rows({{"DAMAGE", each}});
+  if (summary.divergence) {
+    text += rows({{"DIVERGENCE", summary.divergence->where}, {"", summary.divergence->what}});
+  } else {
+    text += rows({{"replay", "the same answers and commands, call by call; " +
+                                 states_text(summary.states_compared)}});
   }
-  return text + rows({{"DIVERGENCE", summary.divergence->where}, {"", summary.divergence->what}});
+  if (!summary.damages.empty()) text += rows({{"left out", left_out_text(summary)}});
+  return text;
 }
 
 ordered_json to_json(const IncidentSummary& summary) {
@@ -87,6 +103,8 @@ ordered_json to_json(const IncidentSummary& summary) {
       {"objects_last", summary.objects_last},
       {"states_compared", summary.states_compared},
       {"breaks", summary.breaks},
+      {"damages", summary.damages},
+      {"left_out_bytes", summary.left_out.value},
       {"divergence", nullptr}};
   if (summary.divergence) {
     json["divergence"] = {{"where", summary.divergence->where}, {"what", summary.divergence->what}};
@@ -123,9 +141,12 @@ std::string to_text(const WhatIf::Outcome& outcome) {
   };
   std::string text = fmt::format("from {} to {}\n", wall_clock_text(outcome.begin_ns),
                                  wall_clock_text(outcome.end_ns)) +
-                     row("", "recorded", "what if") + count("gets", a.gets, b.gets) +
-                     count("hits", a.hits, b.hits) + row("hit rate", hit_rate(a), hit_rate(b)) +
-                     count("puts", a.puts, b.puts) + count("refused items", a.refused, b.refused) +
+                     row("", "recorded", "what if") + row("policy", a.policy, b.policy) +
+                     row("memory", size_text(a.memory), size_text(b.memory)) +
+                     row("lease", time_text(a.lease), time_text(b.lease)) +
+                     count("gets", a.gets, b.gets) + count("hits", a.hits, b.hits) +
+                     row("hit rate", hit_rate(a), hit_rate(b)) + count("puts", a.puts, b.puts) +
+                     count("refused items", a.refused, b.refused) +
                      count("evicted objects", a.evicted_objects, b.evicted_objects) +
                      row("evicted bytes", size_text(a.evicted_bytes), size_text(b.evicted_bytes)) +
                      count("objects then", a.objects, b.objects) +
@@ -142,8 +163,16 @@ std::string to_text(const WhatIf::Outcome& outcome) {
     text += fmt::format("{} puts got no space here, and their ends are left out\n",
                         with_thousands(outcome.ends_left_out));
   }
-  if (!outcome.stopped.empty())
-    text += "it ends where the recording is broken: " + outcome.stopped + "\n";
+  if (!outcome.stopped.empty()) {
+    text += "it ends where what can be replayed does: " + outcome.stopped + "\n";
+  }
+  if (outcome.next_begin_ns != 0) {
+    const std::string next = wall_clock_text(outcome.next_begin_ns);
+    text += fmt::format(
+        "the recording goes on at {} with another state; --at '{}' asks of what "
+        "follows\n",
+        next, next.substr(0, next.find(" UTC")));
+  }
   return text +
          "What clients did is what they did in the recording: who missed a value put it, and who "
          "found it\ndid not. Nodes retire at once what they are asked to.\n";
@@ -157,7 +186,10 @@ ordered_json to_json(const WhatIf::Side& side) {
           {"evicted_objects", side.evicted_objects},
           {"evicted_bytes", side.evicted_bytes.value},
           {"objects", side.objects},
-          {"used", side.used.value}};
+          {"used", side.used.value},
+          {"policy", side.policy},
+          {"memory", side.memory.value},
+          {"lease_s", static_cast<double>(side.lease.count()) / 1e9}};
 }
 
 ordered_json to_json(const WhatIf::Outcome& outcome) {
@@ -169,6 +201,9 @@ ordered_json to_json(const WhatIf::Outcome& outcome) {
                     {"only_what_if_hits", outcome.only_other_hits},
                     {"ends_left_out", outcome.ends_left_out},
                     {"stopped", outcome.stopped},
+                    {"goes_on", outcome.next_begin_ns == 0
+                                    ? ordered_json()
+                                    : ordered_json(wall_clock_text(outcome.next_begin_ns))},
                     {"first_difference", nullptr}};
   if (outcome.first) {
     json["first_difference"] = {{"time", wall_clock_text(outcome.first->wall_clock_ns)},
@@ -226,8 +261,14 @@ Status run(const IncidentArguments& arguments) {
     LARDER_TRY(const std::string key, percent_unescaped(prefix ? arguments.prefix : arguments.key));
     KeyStory story({.key = key, .prefix = prefix});
     LARDER_TRY(summary, replay(slots, story));
+    if (!story.knows()) {
+      return failed(ErrorCode::object_not_found,
+                    "nothing is known of " +
+                        std::string(prefix ? "keys with the prefix " : "key ") +
+                        in_quotes(prefix ? arguments.prefix : arguments.key));
+    }
     json["story"] = to_json(story.lines());
-    text = story.lines().empty() ? "The recording tells nothing of it.\n" : to_text(story.lines());
+    text = to_text(story.lines());
   } else if (arguments.asks_what_if()) {
     LARDER_TRY(const WhatIf::Question question, question_of(arguments, slots));
     WhatIf what_if(question);
@@ -242,7 +283,12 @@ Status run(const IncidentArguments& arguments) {
   }
   json["summary"] = to_json(*summary);
   LARDER_CHECK(terminal::print(arguments.json ? json.dump(2) + "\n" : text));
-  if (!summary->divergence) return {};
+  if (!summary->divergence) {
+    if (summary->damages.empty()) return {};
+    return failed(ErrorCode::bad_file, "the recording is damaged; left out are " +
+                                           left_out_text(*summary) +
+                                           "; first: " + summary->damages.front());
+  }
   return failed(ErrorCode::internal_error,
                 "the replay is not what was recorded: " + summary->divergence->where + ": " +
                     summary->divergence->what);
@@ -258,8 +304,9 @@ void add_incident(CLI::App& app, Status& outcome) {
       "command "
       "of the\n"
       "replay is held against the recorded ones; the first that differs is named, and the exit "
-      "code "
-      "is 1.\n"
+      "code is 1,\n"
+      "as it is if a file is damaged. That a master which was killed leaves a torn last record is "
+      "normal.\n"
       "Examples: larder-sim incident /var/lib/larder/record\n"
       "          larder-sim incident DIR --key prompt/7f3a\n"
       "          larder-sim incident DIR --at 14:03 --policy leaf-first --pool-size 0.5");

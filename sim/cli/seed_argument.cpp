@@ -13,7 +13,7 @@
 namespace larder::sim {
 namespace {
 
-std::uint64_t parse_seed(const std::string& text) {
+std::uint64_t parse_seed(const std::string& option, const std::string& text) {
   std::uint64_t seed = 0;
   if (terminal::parse_number(text, seed)) return seed;
   const std::string_view digits = std::string_view(text).substr(0, 16);
@@ -21,7 +21,7 @@ std::uint64_t parse_seed(const std::string& text) {
   const bool hexadecimal = std::ranges::all_of(
       text, [](char each) { return std::isxdigit(static_cast<unsigned char>(each)) != 0; });
   if (error != std::errc() || end != digits.data() + digits.size() || !hexadecimal) {
-    throw CLI::ValidationError("--first",
+    throw CLI::ValidationError(option,
                                in_quotes(text) + " is neither a number nor a commit's name");
   }
   return seed;
@@ -29,11 +29,12 @@ std::uint64_t parse_seed(const std::string& text) {
 
 }  // namespace
 
-void add_seed(CLI::App& command, std::uint64_t& seed) {
-  command
+CLI::Option* add_seed(CLI::App& command, const std::string& names, std::uint64_t& seed,
+                      const std::string& what) {
+  return command
       .add_option_function<std::string>(
-          "--first,--seed", [&seed](const std::string& text) { seed = parse_seed(text); },
-          "The first seed: a number, or a commit's name")
+          names, [&seed, names](const std::string& text) { seed = parse_seed(names, text); },
+          what + ": a number, or a commit's name")
       ->type_name("SEED")
       ->default_str("1");
 }

@@ -5,17 +5,27 @@
 
 #include "core/base/printable.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/text_file.h"
 #include "sim/explore/stories.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
 namespace {
 
-Status run(const std::string& name) {
+struct StoryArguments {
+  std::string name;
+  std::string write;
+};
+
+Status run(const StoryArguments& arguments) {
+  const std::string& name = arguments.name;
   const auto story = std::ranges::find(stories(), name, &Story::name);
   if (story == stories().end()) {
     return failed(ErrorCode::invalid_params,
                   "no story is named " + in_quotes(name) + "; see --help");
+  }
+  if (!arguments.write.empty()) {
+    return write_text_file(arguments.write, std::string(story->scenario));
   }
   return terminal::print(tell(*story));
 }
@@ -34,9 +44,13 @@ void add_story(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
       "story", "Tells who notices, who cleans up and when, if something goes wrong in a pool");
   command->footer(footer());
-  const auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "Which one")->required();
-  command->callback([name, &outcome] { outcome = run(*name); });
+  const auto arguments = std::make_shared<StoryArguments>();
+  command->add_option("NAME", arguments->name, "Which one")->required();
+  command
+      ->add_option("--write", arguments->write,
+                   "Write its scenario to this file, for larder-sim explore --scenario FILE --tell")
+      ->type_name("FILE");
+  command->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,8 +9,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
 #include "terminal/output.h"
@@ -44,22 +47,71 @@ struct Score {
   std::uint64_t misses = 0;
 };
 
+std::unexpected<Error> wrong(std::string what) {
+  return failed(ErrorCode::bad_file, std::move(what));
+}
+
+// An object with these keys and no others, at `place` of the file.
+Status check_keys(const nlohmann::json& object, const std::string& place,
+                  const std::vector<std::string>& keys) {
+  const std::string shown = place.empty() ? "the file" : place;
+  if (!object.is_object()) {
+    return wrong(shown + " is no object with the keys " + fmt::format("{}", fmt::join(keys, ", ")));
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(keys, key) == keys.end()) {
+      return wrong(shown + " has the unknown key " + in_quotes(key) + "; known are " +
+                   fmt::format("{}", fmt::join(keys, ", ")));
+    }
+  }
+  for (const std::string& key : keys) {
+    if (!object.contains(key))
+      return wrong(place + (place.empty() ? "" : ".") + key + " is missing");
+  }
+  return {};
+}
+
+// A list that is not empty and has only what `good` says.
+template <class Good>
+Status check_list(const nlohmann::json& list, const std::string& place, const char* of_what,
+                  Good&& good) {
+  if (list.is_array() && !list.empty() && std::ranges::all_of(list, good)) return {};
+  return wrong(place + " wants a list of " + of_what + ", with at least one");
+}
+
+Result<Sweep> parse_sweep(const nlohmann::json& json) {
+  constexpr auto any = [](const nlohmann::json&) { return true; };
+  constexpr auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
+  constexpr auto is_size = [](const nlohmann::json& value) { return value.is_number_unsigned(); };
+  LARDER_CHECK(check_keys(json, "", {"policies", "traces"}));
+  LARDER_CHECK(check_list(json["policies"], "policies", "names", is_text));
+  LARDER_CHECK(check_list(json["traces"], "traces", "objects", any));
+  Sweep sweep{.traces = {}, .policies = json["policies"].get<std::vector<std::string>>()};
+  for (std::size_t i = 0; i < json["traces"].size(); ++i) {
+    const auto& trace = json["traces"][i];
+    const std::string place = "traces[" + std::to_string(i) + "]";
+    LARDER_CHECK(check_keys(trace, place, {"path", "blocks"}));
+    if (!is_text(trace["path"])) return wrong(place + ".path wants a name");
+    LARDER_CHECK(check_list(trace["blocks"], place + ".blocks", "whole numbers", is_size));
+    SweepTrace& one = sweep.traces.emplace_back();
+    one.path = trace["path"];
+    for (const std::uint64_t blocks : trace["blocks"]) one.sizes.emplace_back(blocks);
+  }
+  return sweep;
+}
+
 Result<Sweep> read_sweep(const std::filesystem::path& path) {
   LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(path));
   LARDER_TRY(const std::string text, file.rest(file_bytes_max));
-  try {
-    Sweep sweep;
-    const auto json = nlohmann::json::parse(text);
-    for (const auto& trace : json.at("traces")) {
-      SweepTrace& one = sweep.traces.emplace_back();
-      one.path = trace.at("path");
-      for (const std::uint64_t blocks : trace.at("blocks")) one.sizes.emplace_back(blocks);
+  Result<Sweep> sweep = [&]() -> Result<Sweep> {
+    try {
+      return parse_sweep(nlohmann::json::parse(text));
+    } catch (const nlohmann::json::exception& error) {
+      return wrong(workloads::json_problem(error));
     }
-    sweep.policies = json.at("policies").get<std::vector<std::string>>();
-    return sweep;
-  } catch (const nlohmann::json::exception& error) {
-    return failed(ErrorCode::bad_file, path.string() + ": " + workloads::json_problem(error));
-  }
+  }();
+  if (sweep) return sweep;
+  return failed(ErrorCode::bad_file, path.string() + ": " + sweep.error().facts().detail);
 }
 
 std::string row(const std::string& name, const std::vector<std::string>& columns) {
@@ -108,7 +160,7 @@ Status run(const SweepArguments& arguments) {
   std::vector<std::pair<std::string, Score>> best(scores.begin(), scores.end());
   std::ranges::sort(best, {}, [](const auto& each) { return each.second.miss_ratios; });
   std::string text =
-      "\nAll together, the fewest misses first\n" + row("", {"miss ratio", "misses"});
+      "\nAll together, the lowest miss ratio first\n" + row("", {"miss ratio", "misses"});
   for (const auto& [policy, score] : best) {
     text += row(policy, {fmt::format("{:.2f} %", 100 * score.miss_ratios / double(points)),
                          with_thousands(score.misses)});

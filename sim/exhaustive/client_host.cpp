@@ -49,6 +49,11 @@ void ClientHost::tell(std::string what) const {
   if (pool_.tells()) pool_.tell(name(), std::move(what));
 }
 
+// By the number by which violations name it.
+void ClientHost::tell_of(OperationId id, const std::string& what) const {
+  tell("operation " + std::to_string(id.value) + ": " + what);
+}
+
 ClientHost::Given& ClientHost::note(Given::What what, std::uint16_t number) {
   given_.push_back({.what = what, .number = number, .at = now(), .answers = {}, .epoch = {}});
   return given_.back();
@@ -70,7 +75,7 @@ void ClientHost::begin() {
   } else {
     pool_.history().begins(operation_id_);
   }
-  tell("begins: " + pool_.operation_text(step));
+  tell_of(operation_id_, pool_.operation_text(step));
   operation_ = run(step, operation_id_);
   operation_.start();
 }
@@ -83,12 +88,13 @@ Task<Done> ClientHost::run(const OperationStep& step, OperationId id) {
     co_await run_get(step, id, deadline);
   } else if (step.operation == Operation::exists) {
     const auto results = co_await machine_->exists(keys, deadline);
-    tell("exists " + key + ": " +
-         (results[0] ? (results[0]->exists ? "yes" : "no") : results[0].error().message()));
+    tell_of(id,
+            "exists " + key + ": " +
+                (results[0] ? (results[0]->exists ? "yes" : "no") : results[0].error().message()));
     pool_.history().exists_ended(id, keys, results);
   } else if (step.operation == Operation::remove) {
     const auto results = co_await machine_->remove(keys, {.force = step.force}, deadline);
-    tell("remove of " + key + ": " + (results[0] ? "OK" : results[0].error().message()));
+    tell_of(id, "removal of " + key + ": " + (results[0] ? "OK" : results[0].error().message()));
     pool_.history().remove_ended(id, keys, results);
   } else {
     co_await run_put(step, id, deadline);
@@ -121,10 +127,10 @@ Task<Done> ClientHost::run_put(const OperationStep& step, OperationId id, Time d
   const auto results = co_await machine_->put({&put, 1}, {.upsert = upsert}, deadline);
   if (pool_.tells()) {
     const auto& result = results[0];
-    tell("put of " + item.key + ": " +
-         (!result                  ? result.error().message()
-          : result->already_stored ? "it is there already"
-                                   : "OK, " + pool_.put_name(result->put_id)));
+    tell_of(id, "put of " + item.key + ": " +
+                    (!result                  ? result.error().message()
+                     : result->already_stored ? "it is there already"
+                                              : "OK, " + pool_.put_name(result->put_id)));
   }
   const PutSeen seen{.key = item.key, .write = write, .size = item.size, .result = results[0]};
   pool_.history().put_ended(id, {&seen, 1});
@@ -141,8 +147,8 @@ Task<Done> ClientHost::run_get(const OperationStep& step, OperationId id, Time d
   const auto results = co_await machine_->get({&get, 1}, deadline);
   const Result<GetOutcome>& result = results[0];
   if (pool_.tells()) {
-    tell("get of " + item.key + ": " +
-         (result ? "OK, " + pool_.put_name(result->put_id) : result.error().message()));
+    tell_of(id, "get of " + item.key + ": " +
+                    (result ? "OK, " + pool_.put_name(result->put_id) : result.error().message()));
   }
   const GetSeen seen{
       .key = item.key,

@@ -104,6 +104,7 @@ class ClientHost final : private Clock, private Timers, private MasterLink, priv
   Task<Done> run_put(const OperationStep& step, OperationId id, Time deadline);
   Task<Done> run_get(const OperationStep& step, OperationId id, Time deadline);
   void tell(std::string what) const;
+  void tell_of(OperationId id, const std::string& what) const;
   std::string name() const { return "client" + std::to_string(index_); }
 
   Pool& pool_;

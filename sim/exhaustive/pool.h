@@ -51,14 +51,17 @@ class Pool {
 
   // ---- what happens, for people; nothing is told before tell_from_now_on()
   struct Told {
-    std::uint64_t step = 0;
+    std::uint64_t step = 0;  // of those that are told, from 1
     std::string who;
     std::string what;
   };
-  void tell_from_now_on() { tells_ = true; }
+  void tell_from_now_on() {
+    tells_ = true;
+    told_from_ = steps_;
+  }
   bool tells() const { return tells_; }
   void tell(std::string who, std::string what) {
-    told_.push_back({steps_, std::move(who), std::move(what)});
+    told_.push_back({steps_ - told_from_, std::move(who), std::move(what)});
   }
   void tell_answer(const std::string& who, const Answer& answer);
   void tell_command(const std::string& who, const Command& command);
@@ -118,6 +121,7 @@ class Pool {
   std::vector<std::unique_ptr<ClientHost>> clients_;
   Footprint touched_;
   std::uint64_t steps_ = 0;
+  std::uint64_t told_from_ = 0;  // what came before is not told
   bool tells_ = false;
   std::vector<Told> told_;
   std::vector<PutId> put_names_;

@@ -107,21 +107,23 @@ void make_endless(Timing& timing, const std::set<std::string, std::less<>>& set)
   unless_set("retirement-retry", timing.retirement_retry, timing.retirement_sick);
 }
 
+Status check_step(const Scenario& scenario, const Step& step) {
+  const auto* operation = std::get_if<OperationStep>(&step.what);
+  if (operation == nullptr) return wrong("faults are written with 'may', not with 'at'");
+  if (operation->items.size() != 1 || operation->parts != 1) {
+    return wrong("an operation of a small world has one item, in one part");
+  }
+  if (operation->items[0].size.value > 32 * scenario.chunk.value) {
+    return wrong("a value of a small world has at most 32 chunks");
+  }
+  return {};
+}
+
 Status check_size(const SmallWorld& world) {
   const Scenario& scenario = world.scenario;
   if (scenario.clients.size() > Allowances::hosts_max ||
       scenario.nodes.size() > Allowances::hosts_max) {
     return wrong("a small world has at most 8 clients and 8 nodes");
-  }
-  for (const Step& step : scenario.steps) {
-    const auto* operation = std::get_if<OperationStep>(&step.what);
-    if (operation == nullptr) return wrong("faults are written with 'may', not with 'at'");
-    if (operation->items.size() != 1 || operation->parts != 1) {
-      return wrong("an operation of a small world has one item, in one part");
-    }
-    if (operation->items[0].size.value > 32 * scenario.chunk.value) {
-      return wrong("a value of a small world has at most 32 chunks");
-    }
   }
   return check(scenario.timing);
 }
@@ -136,6 +138,7 @@ Result<SmallWorld> parse_small_world(std::string_view text, std::string_view nam
   };
   std::vector<May> mays;
   std::set<std::string, std::less<>> times;
+  std::vector<std::size_t> steps;  // their lines
   std::size_t number = 0;
   for (std::string_view left = text; !left.empty();) {
     const std::size_t end = std::min(left.find('\n'), left.size());
@@ -143,6 +146,7 @@ Result<SmallWorld> parse_small_world(std::string_view text, std::string_view nam
     left.remove_prefix(std::min(end + 1, left.size()));
     ++number;
     auto words = words_of(line);
+    if (!words.empty() && words[0] == "at") steps.push_back(number);
     if (words.size() > 1 && words[0] == "timing") times.emplace(words[1]);
     if (!words.empty() && words[0] == "may") {
       mays.push_back({number, std::move(words)});
@@ -157,10 +161,17 @@ Result<SmallWorld> parse_small_world(std::string_view text, std::string_view nam
   const auto at = [&](const std::string& place, const Status& status) {
     return failed(ErrorCode::bad_file, place + ": " + status.error().facts().detail);
   };
+  const auto at_line = [&](std::size_t line, const Status& status) {
+    return at(std::string(name) + ":" + std::to_string(line), status);
+  };
   if (const Status good = check_size(world); !good) return at(std::string(name), good);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Status good = check_step(world.scenario, world.scenario.steps[i]);
+    if (!good) return at_line(steps[i], good);
+  }
   for (const May& may : mays) {
     if (const Status good = MayLines(world).take(may.words); !good) {
-      return at(std::string(name) + ":" + std::to_string(may.line), good);
+      return at_line(may.line, good);
     }
   }
   return world;

@@ -15,11 +15,16 @@ namespace {
 void add(ExploreResult& total, Digest& hashes, SeedResult seed) {
   ++total.seeds;
   hashes.add(seed.run.state_hash);
+  total.state_hash = total.seeds == 1 ? seed.run.state_hash : hashes.value();
   total.events += seed.run.events;
   total.operations += seed.run.operations;
   total.virtual_time += seed.run.virtual_time;
   if (seed.run.violations.empty()) return;
   ++total.violations;
+  if (total.failing.size() < ExploreResult::failing_max) total.failing.push_back(seed.seed);
+  if (!seed.run.refused.empty() && total.refusals.size() < ExploreResult::refusals_max) {
+    total.refusals.push_back({seed.seed, seed.run.refused});
+  }
   if (!total.first_failing) total.first_failing = std::move(seed);
 }
 
@@ -66,8 +71,6 @@ ExploreResult explore(const ExploreConfig& config,
   for (std::uint64_t i = 1; i < useful; ++i) threads.emplace_back(work);
   work();
   threads.clear();
-
-  total.state_hash = hashes.value();
   return total;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/protocol/limits.h"
 #include "sim/explore/run.h"
@@ -17,9 +18,11 @@ struct ExploreConfig {
   std::uint64_t first_seed = 1;
   std::uint64_t seeds = 100;
   std::uint32_t threads = 1;
-  std::uint32_t operations = 1000;  // of each seed, before the faults stop
-  std::uint64_t twice = 64;         // every so manieth seed runs twice; 0: none
-  Guards guards;                    // some off: what would go wrong without them
+  // Of each seed, at least, before the faults stop; those of clients that are dead then do not
+  // begin.
+  std::uint32_t operations = 1000;
+  std::uint64_t twice = 64;  // every so manieth seed runs twice; 0: none
+  Guards guards;             // some off: what would go wrong without them
 };
 
 struct SeedResult {
@@ -35,7 +38,15 @@ struct ExploreResult {
   std::uint64_t seeds = 0;
   std::uint64_t violations = 0;             // seeds with at least one
   std::optional<SeedResult> first_failing;  // the lowest such seed
-  std::uint64_t state_hash = 0;             // of all seeds, in their order
+  std::vector<std::uint64_t> failing;       // all of them; of more than failing_max the lowest
+  static constexpr std::size_t failing_max = 1000;
+  struct Refusal {  // an assertion of the core that ended a seed's run
+    std::uint64_t seed = 0;
+    std::string what;
+  };
+  std::vector<Refusal> refusals;  // the first few
+  static constexpr std::size_t refusals_max = 5;
+  std::uint64_t state_hash = 0;  // of all seeds, in their order; of one seed that of its run
   std::uint64_t events = 0;
   OperationCounts operations;
   Duration virtual_time{0};

@@ -37,4 +37,12 @@ std::string guards_off(const Guards& guards) {
   return list;
 }
 
+std::string without_flags(const Guards& guards) {
+  std::string text;
+  for (const GuardName& guard : guard_names()) {
+    if (!(guards.*guard.member)) text += " --without " + std::string(guard.name);
+  }
+  return text;
+}
+
 }  // namespace larder::sim

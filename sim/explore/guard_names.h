@@ -20,5 +20,7 @@ bool Guards::* guard_named(std::string_view name);
 std::string guard_list();  // all names, with commas between
 // Those that are off.
 std::string guards_off(const Guards& guards);
+// The same as a command line says it: " --without state --without footer".
+std::string without_flags(const Guards& guards);
 
 }  // namespace larder::sim

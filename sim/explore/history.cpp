@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/printable.h"
+
 namespace larder::sim {
 namespace {
+
+constexpr std::size_t violation_shown_max = 200;
 
 // Enough to tell what is wrong with a run; a broken one could report millions.
 constexpr std::size_t violations_max = 100;
@@ -19,6 +23,11 @@ std::string_view to_string(Invariant invariant) {
       "I1 whole bytes",    "I2 own key",       "I3 not superseded", "I4 machine",
       "I5 operations end", "I6 space returns", "I7 pool serves",    "I8 repeatable"};
   return names[std::size_t(invariant)];
+}
+
+std::string to_text(const Violation& violation) {
+  return std::string(to_string(violation.invariant)) + ": " +
+         printable(violation.what, violation_shown_max);
 }
 
 void History::report(Invariant invariant, std::string what) {
@@ -42,6 +51,8 @@ OperationCounts& OperationCounts::operator+=(const OperationCounts& other) {
   gets_ok += other.gets_ok;
   puts_ok += other.puts_ok;
   removes_ok += other.removes_ok;
+  not_begun += other.not_begun;
+  for (const auto& [reason, count] : other.reasons) reasons[reason] += count;
   return *this;
 }
 
@@ -63,8 +74,9 @@ Instant History::begin_of(OperationId id) const {
 void History::put_began(OperationId id, std::span<const PutWanted> items, WriteId first) {
   begins_.try_emplace(id, now());
   for (std::size_t i = 0; i < items.size(); ++i) {
-    writes_.emplace(WriteId{first.value + i},
-                    Write{.key = items[i].key, .size = items[i].size, .began = now()});
+    writes_.emplace(
+        WriteId{first.value + i},
+        Write{.key = items[i].key, .size = items[i].size, .began = now(), .operation = id});
   }
 }
 
@@ -84,9 +96,10 @@ std::vector<std::optional<ErrorCode>> History::codes(OperationId id) const {
 // `failure`: of an item, null if it has none.
 template <class Items, class Failure>
 void History::end(OperationId id, const Items& items, Failure&& failure) {
-  const bool all =
-      std::ranges::all_of(items, [&](const auto& item) { return failure(item) == nullptr; });
-  ++(all ? counts_.succeeded : counts_.failed);
+  const auto bad =
+      std::ranges::find_if(items, [&](const auto& item) { return failure(item) != nullptr; });
+  ++(bad == items.end() ? counts_.succeeded : counts_.failed);
+  if (bad != items.end()) ++counts_.reasons[failure(*bad)->code()];
   begins_.erase(id);
   upserts_.erase(id);
   if (!keeps_codes_) return;
@@ -153,6 +166,41 @@ void History::get_ended(OperationId id, std::span<const GetSeen> items) {
   end(id, items, of_seen);
 }
 
+// A write by the operation that made it, and its key, since there is one for each item.
+std::string History::name_of(WriteId write) const {
+  const auto found = writes_.find(write);
+  if (found == writes_.end()) return "no put";
+  const Write& it = found->second;
+  return "the put of operation " + std::to_string(it.operation.value);
+}
+
+// "[0, 64) of the put of operation 3 from 0; [64, 72) of no put"
+std::string History::content_of(std::span<const std::byte> bytes) const {
+  std::string text;
+  std::optional<Bytes> nobodys;  // where bytes of no put begin
+  const auto range = [&](Bytes from, Bytes end) {
+    text += (text.empty() ? "[" : "; [") + std::to_string(from.value) + ", " +
+            std::to_string(end.value) + ") of ";
+  };
+  const auto end_nobodys = [&](Bytes end) {
+    if (!nobodys) return;
+    range(*nobodys, end);
+    text += "no put";
+    nobodys.reset();
+  };
+  for (const ContentRun& run : describe_content(bytes)) {
+    if (!writes_.contains(run.write)) {
+      if (!nobodys) nobodys = run.at;
+      continue;
+    }
+    end_nobodys(run.at);
+    range(run.at, run.at + run.length);
+    text += name_of(run.write) + " from " + std::to_string(run.position.value);
+  }
+  end_nobodys({bytes.size()});
+  return text;
+}
+
 // The writes whose bytes they may be. Few or unaligned bytes name none by themselves: they are
 // compared with each put of the key, and may be those of several.
 std::vector<WriteId> History::writes_of(const GetSeen& seen) const {
@@ -175,11 +223,10 @@ std::vector<WriteId> History::writes_of(const GetSeen& seen) const {
 void History::check_read(OperationId id, const GetSeen& seen) {
   if (!promises_.parts_whole && seen.ranged) return;
   const std::string where =
-      "get " + std::to_string(id.value) + " of '" + std::string(seen.key) + "'";
+      "operation " + std::to_string(id.value) + ", get of " + in_quotes(seen.key) + ",";
   const std::vector<WriteId> writes = writes_of(seen);
   if (writes.empty()) {
-    wrong_read(Invariant::whole_bytes,
-               where + " returned " + content_text(describe_content(seen.bytes)));
+    wrong_read(Invariant::whole_bytes, where + " returned " + content_of(seen.bytes));
     return;
   }
   std::optional<Fault> first;
@@ -197,23 +244,20 @@ std::optional<History::Fault> History::fault_of(OperationId id, const GetSeen& s
   const Write& write = writes_.at(written);
   const Bytes end = seen.range_offset + seen.result->size;
   if (write.key != seen.key || (seen.ranged ? end > write.size : end != write.size)) {
-    return Fault{Invariant::own_key, "write " + std::to_string(written.value) + " of '" +
-                                         write.key + "', " + std::to_string(write.size.value) +
-                                         " bytes"};
+    return Fault{Invariant::own_key, name_of(written) + " of " + in_quotes(write.key) + ", " +
+                                         std::to_string(write.size.value) + " bytes"};
   }
   if (!promises_.not_superseded) return std::nullopt;
   const Instant began = begin_of(id);
   const auto revoked = revoked_.find(seen.result->put_id);
   if (revoked != revoked_.end() && revoked->second < began) {
-    return Fault{Invariant::not_superseded,
-                 "write " + std::to_string(written.value) + ", which had been revoked"};
+    return Fault{Invariant::not_superseded, name_of(written) + ", which had been revoked"};
   }
   const Replacement* replaced = replacement_of(written, began);
   if (replaced == nullptr) return std::nullopt;
   return Fault{Invariant::not_superseded,
-               "write " + std::to_string(written.value) + ", which " +
-                   (replaced->by.value == 0 ? std::string("a removal")
-                                            : "upsert " + std::to_string(replaced->by.value)) +
+               name_of(written) + ", which " +
+                   (replaced->by.value == 0 ? std::string("a removal") : name_of(replaced->by)) +
                    " had replaced"};
 }
 

@@ -33,6 +33,8 @@ struct Violation {
   Instant when;
   std::string what;
 };
+// "I1 whole bytes: get 8 of 'key9' returned ...": for one line, of some 200 bytes at most.
+std::string to_text(const Violation& violation);
 
 // What became of operations. Those that began = succeeded + failed + lost + those under way.
 struct OperationCounts {
@@ -43,6 +45,8 @@ struct OperationCounts {
   std::uint64_t gets_ok = 0;    // items
   std::uint64_t puts_ok = 0;
   std::uint64_t removes_ok = 0;
+  std::uint64_t not_begun = 0;                 // steps whose client was dead then
+  std::map<ErrorCode, std::uint64_t> reasons;  // of `failed`: of the first item that did
 
   OperationCounts& operator+=(const OperationCounts& other);
   bool operator==(const OperationCounts&) const = default;
@@ -58,6 +62,8 @@ class History final : public Observer {
   // The application has begun an operation.
   void begins(OperationId id);
   void upsert_begins(OperationId id);
+  // It would have, if its client were alive.
+  void not_begun() { ++counts_.not_begun; }
 
   void put_began(OperationId, std::span<const PutWanted>, WriteId first) override;
   void put_ended(OperationId, std::span<const PutSeen>) override;
@@ -95,6 +101,7 @@ class History final : public Observer {
     Bytes size;
     Instant began{};
     Instant acknowledged = instant_never;  // the put reported success
+    OperationId operation;                 // whose item it is
   };
   // An acknowledged removal or upsert: older values of the key must not be read after `end`.
   struct Replacement {
@@ -108,6 +115,8 @@ class History final : public Observer {
     Invariant invariant;
     std::string what;
   };
+  std::string name_of(WriteId write) const;
+  std::string content_of(std::span<const std::byte> bytes) const;
   std::vector<WriteId> writes_of(const GetSeen& seen) const;
   const Replacement* replacement_of(WriteId written, Instant before) const;
   std::optional<Fault> fault_of(OperationId id, const GetSeen& seen, WriteId written) const;

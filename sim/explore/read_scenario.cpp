@@ -188,6 +188,11 @@ Status Reader::line(Words words) {
   if (first == "at") return step(words);
   if (first == "links") return links(words);
   if (const auto name = process_named(first)) return process_line(*name, words);
+  if (first == "may") {
+    return wrong(
+        "'may' stands in worlds whose every interleaving is gone through: larder-sim explore "
+        "--exhaustive FILE");
+  }
   bool known = true;
   LARDER_CHECK(setting(first, words, known));
   if (!known) {

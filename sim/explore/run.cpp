@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -21,15 +22,25 @@ using std::chrono::seconds;
 
 constexpr std::size_t steps_per_full_check = 256;
 
+constexpr std::string_view refusal = "the core refused to go on: ";
+
 thread_local std::uint64_t seed_under_way = 0;
+thread_local std::string last_broken;
 
 void throw_broken(const char* condition, const char* message, std::source_location where) {
-  BrokenInvariant broken{std::string(where.file_name()) + ":" + std::to_string(where.line()) +
-                         ": " + condition + (*message != '\0' ? ": " : "") + message};
-  // Through a coroutine it cannot be thrown, and the process ends: the seed must be known then.
-  std::fprintf(stderr, "larder-sim: seed %llu: %s\n",
-               static_cast<unsigned long long>(seed_under_way), broken.text.c_str());
+  BrokenInvariant broken{std::string(condition) + (*message != '\0' ? ": " : "") + message + " (" +
+                         where.file_name() + ":" + std::to_string(where.line()) + ")"};
+  last_broken = broken.text;
   throw broken;
+}
+
+void tell_before_the_end() {
+  if (!last_broken.empty()) {
+    std::fprintf(stderr, "larder-sim: seed %llu: %s%s\n",
+                 static_cast<unsigned long long>(seed_under_way), refusal.data(),
+                 last_broken.c_str());
+  }
+  std::abort();
 }
 
 WorldConfig world_config(const Scenario& scenario, const Guards& guards) {
@@ -143,6 +154,7 @@ void ScenarioRun::run_steps() {
 void ScenarioRun::begin(const Step& whole, const OperationStep& step) {
   ClientProcess& client = *world_.clients()[step.client];
   if (!client.alive()) {
+    history_.not_begun();
     if (tells()) time_line_.step_skipped(whole);
     return;
   }
@@ -210,8 +222,14 @@ void keep_for_ever(std::unique_ptr<ScenarioRun> broken) {
 
 }  // namespace
 
-ThrowingAssertions::ThrowingAssertions() : before_(set_assertion_handler(throw_broken)) {}
-ThrowingAssertions::~ThrowingAssertions() { set_assertion_handler(before_); }
+ThrowingAssertions::ThrowingAssertions()
+    : before_(set_assertion_handler(throw_broken)),
+      terminate_before_(std::set_terminate(tell_before_the_end)) {}
+
+ThrowingAssertions::~ThrowingAssertions() {
+  std::set_terminate(terminate_before_);
+  set_assertion_handler(before_);
+}
 
 RunResult run_scenario(const Scenario& scenario, const RunConfig& config) {
   seed_under_way = scenario.seed;
@@ -221,7 +239,10 @@ RunResult run_scenario(const Scenario& scenario, const RunConfig& config) {
     return run->result();
   } catch (const BrokenInvariant& broken) {
     RunResult result = run->result();
-    result.violations.push_back({Invariant::machine, Instant{} + result.virtual_time, broken.text});
+    last_broken.clear();
+    result.refused = broken.text;
+    result.violations.push_back(
+        {Invariant::machine, Instant{} + result.virtual_time, std::string(refusal) + broken.text});
     keep_for_ever(std::move(run));
     return result;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct RunResult {
   std::vector<Violation> violations;
   std::uint64_t wrong_reads = 0;  // among them: those of I1, I2 and I3
   std::vector<TimeLineEntry> time_line;
+  std::string refused;  // the broken assertion of the core that ended it; empty: none did
 };
 
 // The world of a scenario, from its beginning to its rest. Operations and faults come at their
@@ -45,7 +47,8 @@ struct BrokenInvariant {
   std::string text;
 };
 
-// Makes LARDER_ASSERT throw, in all threads, so that a run can go on to report it.
+// Makes LARDER_ASSERT throw, in all threads, so that a run can go on to report it. Through a
+// coroutine it cannot be thrown, and the process ends: then the seed and the assertion are printed.
 class ThrowingAssertions {
  public:
   ThrowingAssertions();
@@ -55,6 +58,7 @@ class ThrowingAssertions {
 
  private:
   AssertionHandler before_;
+  std::terminate_handler terminate_before_;
 };
 
 }  // namespace larder::sim

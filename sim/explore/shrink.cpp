@@ -366,7 +366,7 @@ std::optional<Shrunk> shrink(const Scenario& scenario, const ShrinkConfig& confi
 std::string to_text(const Shrunk& shrunk) {
   std::string text = to_text(shrunk.run.time_line);
   for (const Violation& violation : shrunk.run.violations) {
-    text += "broken: " + std::string(to_string(violation.invariant)) + ": " + violation.what + "\n";
+    text += "broken: " + to_text(violation) + "\n";
   }
   for (const GuardName& guard : guard_names()) {
     if (shrunk.guards.*guard.member) continue;

@@ -14,11 +14,13 @@ namespace larder::sim {
 struct Story {
   std::string_view name;
   std::string_view question;
+  std::string_view answer;    // in a sentence or two
   std::string_view scenario;  // its text
 };
 std::span<const Story> stories();
 
-// Runs it, and tells what happened: who notices, who cleans up and when. The same each time.
+// Runs it, and tells what happened: who notices, who cleans up and when, and the answer. The same
+// each time.
 // Precondition: the scenario is sound.
 std::string tell(const Story& story);
 

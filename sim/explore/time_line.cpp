@@ -78,9 +78,11 @@ std::string TimeLine::places(std::span<const ReplicaLocation> replicas) {
   return list;
 }
 
-std::string TimeLine::who(OperationId id) const {
+// Operations go by the numbers by which violations name them.
+void TimeLine::say_of(OperationId id, const std::string& what) {
   const auto known = clients_.find(id);
-  return known == clients_.end() ? "client" : known->second;
+  say(known == clients_.end() ? "client" : known->second,
+      "operation " + std::to_string(id.value) + ": " + what);
 }
 
 // ---- clients ------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ void TimeLine::fault_over(const Fault& fault) {
 void TimeLine::begins(OperationId id, const OperationStep& step) {
   clients_[id] = to_string({Role::client, step.client});
   const std::string text = step_text({.at = {}, .what = step});
-  say(clients_[id], "begins: " + text.substr(text.find(' ') + 1));
+  say_of(id, text.substr(text.find(' ') + 1));
 }
 
 template <class Item, class Good>
@@ -110,7 +112,7 @@ void TimeLine::ended(OperationId id, const Item& result, std::string_view verb,
                      std::string_view key, Good&& good) {
   std::string text = std::string(verb) + " of " + std::string(key) + ": ";
   text += result ? good(*result) : reason(result.error());
-  say(who(id), text);
+  say_of(id, text);
 }
 
 void TimeLine::put_began(OperationId id, std::span<const PutWanted> items, WriteId first) {
@@ -149,14 +151,14 @@ void TimeLine::exists_ended(OperationId id, std::span<const std::string_view> ke
 void TimeLine::remove_ended(OperationId id, std::span<const std::string_view> keys,
                             std::span<const Status> results) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    say(who(id), "removal of " + std::string(keys[i]) + ": " +
-                     (results[i] ? std::string("OK") : reason(results[i].error())));
+    say_of(id, "removal of " + std::string(keys[i]) + ": " +
+                   (results[i] ? std::string("OK") : reason(results[i].error())));
   }
   history_.remove_ended(id, keys, results);
 }
 
 void TimeLine::operation_lost(OperationId id) {
-  say(who(id), "dies in its operation");
+  say_of(id, "dies in it");
   history_.operation_lost(id);
 }
 
@@ -246,7 +248,7 @@ void TimeLine::master_stepped(const MasterProcess& master) {
             .sessions = status.sessions,
             .unfinished = status.unfinished_puts,
             .evicted = status.evicted_objects,
-            .quarantined = status.quarantined,
+            .quarantined = status.quarantined + status.hidden_quarantined,
             .nodes = {}};
   for (const StatusReport::Node& node : status.nodes) now.nodes[node.endpoint] = node.state;
   const std::string self = name(master);
@@ -260,7 +262,12 @@ void TimeLine::master_stepped(const MasterProcess& master) {
   if (now.quarantined > before.quarantined) {
     say(self, size_text(now.quarantined - before.quarantined) + " go into quarantine");
   } else if (now.quarantined < before.quarantined) {
-    say(self, size_text(before.quarantined - now.quarantined) + " are free again");
+    // A node that is lost takes along what it had not retired.
+    const bool lost = std::ranges::any_of(
+        before.nodes, [&](const auto& node) { return !now.nodes.contains(node.first); });
+    say(self, size_text(before.quarantined - now.quarantined) +
+                  (lost ? " in quarantine are gone with their node"
+                        : " leave quarantine, and are free again"));
   }
   for (const auto& [endpoint, state] : now.nodes) {
     const auto known = before.nodes.find(endpoint);

@@ -78,7 +78,7 @@ class TimeLine final : public Observer {
   std::string node_of(SegmentId segment);
   std::string put(PutId id);
   std::string places(std::span<const ReplicaLocation> replicas);
-  std::string who(OperationId id) const;
+  void say_of(OperationId id, const std::string& what);
   template <class Item, class Good>
   void ended(OperationId id, const Item& result, std::string_view verb, std::string_view key,
              Good&& good);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -36,6 +37,12 @@ class AssertionsThrow {
   AssertionHandler before_;
 };
 
+Bytes size_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  return {error ? 0 : size};
+}
+
 }  // namespace
 
 std::string to_text(const RecordedCall& call) {
@@ -54,13 +61,25 @@ Result<IncidentSummary> IncidentReplay::run(const Progress& progress) {
   summary_.bytes = total_;
   for (const journal::Slot& slot : slots_) {
     LARDER_CHECK(begin(slot));
-    if (master_ && slot.calls) LARDER_CHECK(calls(slot, progress));
-    if (!slot.calls) broke("the calls of slot " + std::to_string(slot.number) + " are missing");
+    if (slot.calls) {
+      if (master_) {
+        LARDER_CHECK(calls(slot, progress));
+      } else if (slot.state) {
+        summary_.left_out += size_of(*slot.calls);
+      }
+    } else if (&slot == slots_.data()) {
+      broke("the calls of slot " + std::to_string(slot.number) + " are overwritten");
+    } else {
+      damaged("the calls of slot " + std::to_string(slot.number) + " are missing", 0_B);
+      cannot_go_on(summary_.damages.back());
+    }
     done_ += slot.bytes;
   }
   if (summary_.first_wall_clock_ns == 0) {
     std::string why = "no state of the recording can be loaded";
-    for (const std::string& each : summary_.breaks) why += "; " + each;
+    for (const auto* list : {&summary_.damages, &summary_.breaks}) {
+      for (const std::string& each : *list) why += "; " + each;
+    }
     return failed(ErrorCode::bad_file, why);
   }
   end();
@@ -79,7 +98,9 @@ Status IncidentReplay::begin(const journal::Slot& slot) {
   }
   const auto state = journal::read_state(*slot.state);
   if (!state) {
-    broke(state.error().message());
+    // The calls before it lead here all the same: only nothing is compared.
+    damaged(state.error().facts().detail, size_of(*slot.state));
+    if (!master_) observer_.broken(summary_.damages.back());
     return {};
   }
   if (master_ && state->header.epoch != epoch_) broke("another master began to record");
@@ -88,8 +109,11 @@ Status IncidentReplay::begin(const journal::Slot& slot) {
     if (comparing_) return {};
   }
   auto loaded = state->load();
-  if (!loaded) {
-    broke(loaded.error().message());
+  const auto config = state->config();
+  if (!loaded || !config) {
+    damaged(loaded ? config.error().facts().detail : loaded.error().facts().detail,
+            size_of(*slot.state));
+    cannot_go_on(summary_.damages.back());
     return {};
   }
   master_ = std::move(*loaded);
@@ -106,6 +130,7 @@ Status IncidentReplay::begin(const journal::Slot& slot) {
     summary_.objects_first = master_->status(state->header.begins).objects;
   }
   call_.now = state->header.begins;
+  observer_.configured(*config);
   observer_.loaded(*master_, state->header.begins, state->header.wall_clock_ns);
   return {};
 }
@@ -119,17 +144,26 @@ void IncidentReplay::compare(const journal::State& state) {
 }
 
 Status IncidentReplay::calls(const journal::Slot& slot, const Progress& progress) {
+  const std::string file = slot.calls->filename().string();
   auto reader = journal::CallsReader::open(*slot.calls);
+  if (!reader && size_of(*slot.calls) < Bytes{sizeof(journal::FileHeader)} && last_of_life(slot)) {
+    broke(file + ": the header is torn, " + std::to_string(size_of(*slot.calls).value) +
+          " bytes left out");
+    return {};
+  }
   if (!reader) {
-    broke(reader.error().message());
+    damaged(reader.error().facts().detail, size_of(*slot.calls));
+    cannot_go_on(summary_.damages.back());
     return {};
   }
   const journal::FileHeader& header = reader->header();
   if (header.epoch != epoch_) {
-    broke(slot.calls->filename().string() + " is of another master");
+    // With its own state it would have been that master's: it is there, and damaged.
+    if (slot.state) summary_.left_out += size_of(*slot.calls);
+    broke(file + " is of another master");
     return {};
   }
-  call_.file = slot.calls->filename().string();
+  call_.file = file;
   bool ended = false;
   for (const Record* record = reader->next(); record != nullptr; record = reader->next()) {
     call_.kind = record->header.kind;
@@ -159,8 +193,14 @@ Status IncidentReplay::calls(const journal::Slot& slot, const Progress& progress
     }
   }
   if (const auto& cut = reader->cut()) {
-    broke(call_.file + " byte " + std::to_string(cut->offset) + ": " + cut->why + "; " +
-          std::to_string(cut->bytes) + " bytes are left out");
+    const std::string why = call_.file + " byte " + std::to_string(cut->offset) + ": " + cut->why +
+                            ", " + std::to_string(cut->bytes) + " bytes left out";
+    if (cut->torn && last_of_life(slot)) {
+      broke(why);
+    } else {
+      damaged(why, {cut->bytes});
+      cannot_go_on(why);
+    }
   } else if (!ended && &slot != &slots_.back()) {
     broke(call_.file + " ends where the master that wrote it did");
   }
@@ -185,10 +225,32 @@ void IncidentReplay::end() {
   master_.reset();
 }
 
-void IncidentReplay::broke(std::string why) {
+void IncidentReplay::cannot_go_on(const std::string& why) {
   end();
   observer_.broken(why);
+}
+
+void IncidentReplay::broke(std::string why) {
+  cannot_go_on(why);
   summary_.breaks.push_back(std::move(why));
+}
+
+void IncidentReplay::damaged(std::string why, Bytes left_out) {
+  summary_.damages.push_back(std::move(why));
+  summary_.left_out += left_out;
+}
+
+// Whether the master that wrote it wrote nothing after it: then it may end anywhere.
+bool IncidentReplay::last_of_life(const journal::Slot& slot) const {
+  const auto next = slots_.begin() + (&slot - slots_.data()) + 1;
+  if (next == slots_.end()) return true;
+  if (next->calls) {
+    const auto reader = journal::CallsReader::open(*next->calls);
+    return reader && reader->header().epoch != epoch_;
+  }
+  if (!next->state) return false;
+  const auto state = journal::read_state(*next->state);
+  return state && state->header.epoch != epoch_;
 }
 
 void IncidentReplay::carry_out(const Record& record) {

@@ -33,6 +33,8 @@ std::string to_text(const RecordedCall& call);
 class IncidentObserver {
  public:
   virtual ~IncidentObserver() = default;
+  // Of the master that is loaded next.
+  virtual void configured(const MasterConfig&) {}
   // This master goes on from here: the first one, or after a gap. It may be changed.
   virtual void loaded(Master&, Time, std::int64_t /*wall_clock_ns*/) {}
   // This one goes on no further: the recording is over, or broken here.
@@ -58,7 +60,11 @@ struct IncidentSummary {
   std::uint64_t objects_first = 0;
   std::uint64_t objects_last = 0;
   std::uint64_t states_compared = 0;  // with that to which the replay had come
-  std::vector<std::string> breaks;    // gaps, cut tails, damaged files, other masters
+  // What goes with masters that end and disks that are slow: gaps, torn tails, other masters.
+  std::vector<std::string> breaks;
+  // What nothing but damage brings about, and how much could not be replayed for it.
+  std::vector<std::string> damages;
+  Bytes left_out;
   struct Divergence {
     std::string where;
     std::string what;
@@ -103,6 +109,9 @@ class IncidentReplay {
   void diverge(std::string where, std::string what);
   void end();
   void broke(std::string why);
+  void damaged(std::string why, Bytes left_out);
+  void cannot_go_on(const std::string& why);
+  bool last_of_life(const journal::Slot& slot) const;
   void count(const Request& request);
 
   std::vector<journal::Slot> slots_;

@@ -1,14 +1,16 @@
 #include "sim/incident/key_story.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "core/base/duration_text.h"
 #include "core/base/percent.h"
 #include "core/base/size_text.h"
 #include "sim/incident/wall_clock.h"
 
 namespace larder::sim {
 namespace {
+
+constexpr std::string_view recording = "record";
 
 std::string reason(const Error& error) {
   std::string text(error_name(error.code()));
@@ -69,6 +71,7 @@ bool KeyStory::about(std::string_view key) const {
 }
 
 void KeyStory::say(std::string who, std::string what) {
+  if (who != recording) knows_ = true;
   if (lines_.size() >= lines_max) return;
   if (lines_.size() + 1 == lines_max) what = "the story goes on, but is too long to be told";
   if (!lines_.empty() && lines_.back().who == who && lines_.back().what == what) {
@@ -83,7 +86,8 @@ void KeyStory::say(std::string who, std::string what) {
 }
 
 std::string KeyStory::put(PutId id) {
-  return "put #" + std::to_string(puts_.try_emplace(id, puts_.size() + 1).first->second);
+  puts_.insert(id);
+  return "put " + to_string(id);
 }
 
 std::string KeyStory::node_of(SegmentId segment) const {
@@ -130,12 +134,85 @@ void KeyStory::describe(Time now) {
   }
 }
 
-void KeyStory::broken(const std::string& why) { say("record", why); }
+void KeyStory::broken(const std::string& why) { say(std::string(recording), why); }
+
+// What explains later what the master does.
+void KeyStory::hear(const RecordedCall& call) {
+  const Request& request = *call.request;
+  if (const auto* start = std::get_if<PutStart>(&request.body)) {
+    for (std::size_t i = call.piece.first; i < std::min(call.piece.end, start->items.size()); ++i) {
+      waiting_[{request.header.session, request.header.number, static_cast<std::uint32_t>(i)}] = {
+          client(request), std::string(start->items[i].key), start->items[i].size};
+    }
+  } else if (const auto* revoke = std::get_if<PutRevoke>(&request.body)) {
+    for (const auto& each : revoke->items) {
+      if (unfinished_.erase(each.put_id) > 0) why_retired_[each.put_id] = "its writer gave it up";
+    }
+  }
+}
+
+void KeyStory::note_answer(const Request& request, std::uint32_t index, const Answer& answer) {
+  if (const auto* start = std::get_if<PutStart>(&request.body)) {
+    waiting_.erase({request.header.session, request.header.number, index});
+    if (!answer || !about(start->items[index].key)) return;
+    const auto& grant = std::get<PutGrant>(*answer);
+    unfinished_[grant.put_id] = {request.header.session, client(request),
+                                 now_ + grant.time_allowed};
+  } else if (const auto* end = std::get_if<PutEnd>(&request.body)) {
+    if (answer) unfinished_.erase(end->items[index].put_id);
+  }
+}
+
+// The puts of a session that has ended end with it.
+void KeyStory::end_sessions(const RecordedCall& call) {
+  std::erase_if(unfinished_, [&](const auto& entry) {
+    const auto& [id, put] = entry;
+    if (master_->session(put.session)) return false;
+    const bool closed = call.request != nullptr && call.request->header.session == put.session &&
+                        std::holds_alternative<CloseSession>(call.request->body);
+    why_retired_[id] =
+        "the session of its writer, " + put.client + ", ended: " +
+        (closed ? "it was closed"
+                : "nothing was heard of it for " + time_text(config_.timing.session_lost));
+    return true;
+  });
+}
+
+// By what the master looks at: puts that wait for room, or else how full the pool is.
+std::string KeyStory::why_evicted() {
+  std::erase_if(waiting_, [&](const auto& entry) {
+    return !master_->session(std::get<SessionId>(entry.first));
+  });
+  std::string why;
+  if (waiting_.empty()) {
+    why = "the pool was fuller than its high watermark, " +
+          std::to_string(std::lround(config_.watermarks.high * 100)) + " %";
+  } else {
+    const Waiting& first = waiting_.begin()->second;
+    why = "the put of " + percent_escaped(first.key) + ", " + size_text(first.size) + ", by " +
+          first.client + " waits for room";
+    if (waiting_.size() > 1) why += " (and " + std::to_string(waiting_.size() - 1) + " more)";
+  }
+  return why + "; policy " + config_.policy;
+}
+
+// Empty: what was said before tells.
+std::string KeyStory::why_retired(const ExtentName& name, Time now) {
+  const auto known = unfinished_.find(name.put_id);
+  if (known != unfinished_.end() && now >= known->second.must_end) {
+    why_retired_[name.put_id] = "it was not ended in its time";
+    unfinished_.erase(known);
+  }
+  const auto why = why_retired_.find(name.put_id);
+  return why == why_retired_.end() ? "" : ": " + why->second;
+}
 
 void KeyStory::before(const RecordedCall& call, Master& master) {
   master_ = &master;
   now_ns_ = call.wall_clock_ns;
+  now_ = call.now;
   if (call.request == nullptr) return;
+  hear(call);
   const auto ours = [&](PutId id) { return puts_.contains(id); };
   const auto& body = call.request->body;
   if (const auto* confirmed = std::get_if<ConfirmRetirement>(&body)) {
@@ -161,6 +238,7 @@ void KeyStory::before(const RecordedCall& call, Master& master) {
 
 void KeyStory::answered(Ticket, const Request* request, std::uint32_t index, const Answer& answer) {
   if (request == nullptr) return;
+  note_answer(*request, index, answer);
   const std::string_view raw = key_of(request->body, index);
   if (!about(raw)) return;
   const std::string key = percent_escaped(raw);
@@ -173,7 +251,7 @@ void KeyStory::answered(Ticket, const Request* request, std::uint32_t index, con
           if (!answer) return what + ": refused, " + bad;
           const auto& grant = std::get<PutGrant>(*answer);
           return what + ": " + put(grant.put_id) + " has room on " + places(grant.replicas) +
-                 "; it must end within " + duration_text(grant.time_allowed);
+                 "; it must end within " + time_text(grant.time_allowed);
         } else if constexpr (std::is_same_v<Body, PutEnd>) {
           return "end of " + put(body.items[index].put_id) + " of " + key + ": " +
                  (answer ? "COMPLETE" : "refused, " + bad);
@@ -184,7 +262,7 @@ void KeyStory::answered(Ticket, const Request* request, std::uint32_t index, con
           if (!answer) return "get of " + key + ": " + bad;
           const auto& list = std::get<ReplicaList>(*answer);
           return "get of " + key + ": " + put(list.put_id) + " on " + places(list.replicas) +
-                 "; lease " + duration_text(list.lease.duration);
+                 "; lease " + time_text(list.lease.duration);
         } else if constexpr (std::is_same_v<Body, Exists>) {
           if (!answer) return "exists " + key + ": " + bad;
           return "exists " + key + ": " + (std::get<Existence>(*answer).exists ? "yes" : "no");
@@ -207,17 +285,25 @@ std::string KeyStory::extents(const std::vector<ExtentName>& names) {
   return list;
 }
 
-void KeyStory::after(const RecordedCall&, Master&, const MasterEffects& effects) {
+void KeyStory::after(const RecordedCall& call, Master&, const MasterEffects& effects) {
+  end_sessions(call);
   for (const ObjectEvent& event : effects.events) {
     if (about(event.key) && event.kind != ObjectEvent::Kind::stored) {
-      say("master", percent_escaped(event.key) + " " + std::string(name_of(event.kind)));
+      const bool evicted = event.kind == ObjectEvent::Kind::evicted;
+      say("master", percent_escaped(event.key) + " " + std::string(name_of(event.kind)) +
+                        (evicted ? ": " + why_evicted() : ""));
     }
   }
   for (const Command& command : effects.commands) {
     const auto* retire = std::get_if<RetireExtents>(&command.body);
     if (retire == nullptr) continue;
     if (const std::string list = extents(retire->extents); !list.empty()) {
-      say("master", "asks " + node_of(retire->extents[0].location.segment) + " to retire " + list);
+      std::string why;
+      for (const ExtentName& each : retire->extents) {
+        if (puts_.contains(each.put_id) && why.empty()) why = why_retired(each, call.now);
+      }
+      say("master",
+          "asks " + node_of(retire->extents[0].location.segment) + " to retire " + list + why);
     }
   }
   for (const NodeEvent& event : effects.node_events) {

@@ -68,6 +68,18 @@ std::optional<sys_days> date(std::string_view text) {
 
 }  // namespace
 
+std::string time_text(Duration duration) {
+  const auto ns = static_cast<double>(duration.count());
+  char text[32];
+  if (duration >= seconds(1)) {
+    std::snprintf(text, sizeof(text), "%.1f s", ns / 1e9);
+  } else {
+    std::snprintf(text, sizeof(text), duration >= milliseconds(10) ? "%.0f ms" : "%.1f ms",
+                  ns / 1e6);
+  }
+  return text;
+}
+
 std::string time_of_day_text(std::int64_t ns) {
   const hh_mm_ss time(nanoseconds(ns) - floor<days>(Wall(nanoseconds(ns))).time_since_epoch());
   char text[32];

@@ -8,6 +8,9 @@
 
 namespace larder::sim {
 
+// A duration for people: "10.0 s", "200 ms", "1.5 ms".
+std::string time_text(Duration duration);
+
 // "2026-11-30 14:03:07.120000 UTC", of nanoseconds since 1970.
 std::string wall_clock_text(std::int64_t ns);
 // "14:03:07.120000"

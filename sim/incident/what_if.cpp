@@ -43,6 +43,15 @@ Result<WhatIf::Outcome> WhatIf::outcome() {
   }
   outcome_.recorded = side(first_, last_recorded_);
   outcome_.other = side(first_, last_other_);
+  Side& a = outcome_.recorded;
+  Side& b = outcome_.other;
+  a.policy = begun_.policy;
+  b.policy = question_.change.policy.value_or(a.policy);
+  a.lease = begun_.timing.lease;
+  b.lease = question_.change.lease.value_or(a.lease);
+  // A smaller pool is one of which eviction keeps a part free.
+  b.memory = {static_cast<std::uint64_t>(static_cast<double>(b.memory.value) *
+                                         std::min(1.0, question_.change.memory_factor))};
   return outcome_;
 }
 
@@ -54,12 +63,15 @@ WhatIf::Side WhatIf::side(const StatusReport& before, const StatusReport& after)
           .evicted_objects = after.evicted_objects - before.evicted_objects,
           .evicted_bytes = after.evicted_bytes - before.evicted_bytes,
           .objects = after.objects,
-          .used = after.used};
+          .used = after.used,
+          .policy = {},
+          .memory = after.capacity};
 }
 
 void WhatIf::loaded(Master& master, Time now, std::int64_t wall_clock_ns) {
   now_ns_ = wall_clock_ns;
   if (!other_ && !error_ && wall_clock_ns >= question_.at_ns) begin(master, now);
+  if (over_ && outcome_.next_begin_ns == 0) outcome_.next_begin_ns = wall_clock_ns;
 }
 
 void WhatIf::broken(const std::string& why) {
@@ -80,6 +92,7 @@ void WhatIf::begin(Master& master, Time now) {
     return;
   }
   other_ = std::move(*copy);
+  begun_ = config_;
   outcome_.begin_ns = now_ns_;
   outcome_.end_ns = now_ns_;
   first_ = last_recorded_ = last_other_ = master.status(now);

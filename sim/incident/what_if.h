@@ -36,6 +36,9 @@ class WhatIf final : public IncidentObserver, AnswerSink {
     Bytes evicted_bytes;
     std::uint64_t objects = 0;  // at the end
     Bytes used;                 // likewise
+    std::string policy;
+    Duration lease{0};
+    Bytes memory;  // that values may take, at the end
   };
   struct Difference {  // the first one
     std::int64_t wall_clock_ns = 0;
@@ -50,11 +53,13 @@ class WhatIf final : public IncidentObserver, AnswerSink {
     std::uint64_t only_other_hits = 0;
     std::uint64_t ends_left_out = 0;  // of puts that got no space here
     std::optional<Difference> first;
-    std::string stopped;  // why it ended before the recording; empty: it did not
+    std::string stopped;             // why it ended before the recording; empty: it did not
+    std::int64_t next_begin_ns = 0;  // where the recording goes on then; 0: it does not
   };
   // Errors: what was asked for cannot be (invalid_params), or the moment is not in the recording.
   Result<Outcome> outcome();
 
+  void configured(const MasterConfig& config) override { config_ = config; }
   void loaded(Master& master, Time now, std::int64_t wall_clock_ns) override;
   void ended(Master& master, Time now) override;
   void broken(const std::string& why) override;
@@ -95,6 +100,8 @@ class WhatIf final : public IncidentObserver, AnswerSink {
   static Side side(const StatusReport& before, const StatusReport& after);
 
   Question question_;
+  MasterConfig config_;  // of the recorded master that is loaded
+  MasterConfig begun_;   // of the one from which the other goes on
   std::optional<Error> error_;
   std::unique_ptr<Master> other_;
   MasterEffects effects_;

@@ -80,7 +80,7 @@ class Recording(PoolTest):
         summary = self.summary()
         self.assertIsNone(summary["divergence"])
         self.assertEqual(len(summary["breaks"]), 1)
-        self.assertIn("the last record is cut", summary["breaks"][0])
+        self.assertIn("the last record is torn", summary["breaks"][0])
         self.assertEqual(summary["by_kind"]["PutEnd"], 80)
 
         # The next master goes on in the same ring.

@@ -1,191 +1,19 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
-#include "core/base/archive.h"
-#include "core/base/hash.h"
-#include "sim/incident/incident_replay.h"
 #include "sim/incident/key_story.h"
 #include "sim/incident/wall_clock.h"
 #include "sim/incident/what_if.h"
-#include "tests/support/temporary.h"
+#include "tests/recording/recorded.h"
 
 namespace larder::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using journal::FileHeader;
-using journal::FileKind;
-using journal::RecordKind;
-
-constexpr SessionId writer{1, 1};
-constexpr IncarnationId incarnation{2, 1};
-constexpr SegmentId segment{3, 1};
-constexpr std::int64_t wall_ns = 1'800'000'000'000'000'000;  // 2027-01-15 08:00:00 UTC
-
-// A master whose calls are written down as a recorder does it, with the files in memory.
-class Recorded final : AnswerSink {
- public:
-  Recorded() : effects_(*this) {
-    MasterConfig config;
-    config.quarantine_bytes_min = 1_TiB;
-    config.timing.lease = 200ms;
-    config.timing.exists_lease = 100ms;
-    master_ = Master::make(now, config, {.epoch = {9}, .instance = {1, 2}}, {}).value();
-    begin_slot();
-    call({}, RegisterNode{.incarnation = incarnation,
-                          .registration = 1,
-                          .name = "n0",
-                          .endpoint = "n0:1",
-                          .host = "h",
-                          .segments = {{.id = segment, .name = "s", .size = 64_KiB}}});
-    call({}, ReportInventory{.incarnation = incarnation, .registration = 1, .last = true});
-    call(writer, OpenSession{.tenant = "t", .client = "engine"});
-  }
-
-  void call(SessionId session, RequestBody body) {
-    now += 1ms;
-    Request request{.header = {.session = session}, .body = std::move(body)};
-    if (session) request.header.number = request.header.lowest_unanswered = ++number_;
-    std::string frame;
-    encode(request, frame);
-    ++ticket_;
-    append({.kind = RecordKind::request, .now = now},
-           journal::bytes_of(journal::RequestPart{.ticket = ticket_}), frame);
-    master_->apply(now, ticket_, request, effects_);
-    take();
-    ticks();
-  }
-  // All of a put, and the confirmations of what it evicts.
-  void put(const std::string& key, Bytes size = 4_KiB) {
-    granted_.reset();
-    call(writer, PutStart{.items = {{.key = key, .size = size}}});
-    confirm();
-    if (!granted_) return;
-    call(writer, PutEnd{.items = {{.key = key, .put_id = *granted_, .sealed = 1, .checksum = 1}}});
-    confirm();
-  }
-  bool get(const std::string& key) {
-    found_ = false;
-    call(writer, GetReplicaList{.items = {{.key = key}}});
-    return found_;
-  }
-  void pass(Duration duration) {
-    for (const Time end = now + duration; now < end;) {
-      now += 99ms;
-      call({}, Heartbeat{.incarnation = incarnation, .registration = 1});
-      call(writer, KeepAlive{});
-    }
-  }
-
-  void begin_slot() {
-    if (slot_ > 0)
-      append({.kind = RecordKind::end, .now = now}, journal::bytes_of(journal::EndPart{}), {});
-    write();
-    ++slot_;
-    digest_ = {};
-    records_.clear();
-    header_ = {.kind = FileKind::state,
-               .slot = slot_,
-               .epoch = {9},
-               .begins = now,
-               .wall_clock_ns = wall_ns + (now - Time{1h}).count()};
-    header_.checksum = journal::checksum_of(header_);
-    std::string state;
-    Archive archive([&](std::span<const std::byte> piece) {
-      state.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-    });
-    master_->save(archive);
-    journal::StateTrailer trailer{.length = state.size(), .digest = master_->digest(now)};
-    state.append(journal::bytes_of(trailer).substr(0, 16));
-    trailer.checksum = checksum(std::as_bytes(std::span(state)));
-    directory.file(journal::file_name(slot_, ".state"),
-                   std::string(journal::bytes_of(header_)) + state +
-                       std::string(journal::bytes_of(trailer).substr(16)));
-  }
-  void write() {
-    if (slot_ == 0) return;
-    header_.kind = FileKind::calls;
-    header_.checksum = journal::checksum_of(header_);
-    journal::seal(records_);
-    directory.file(journal::file_name(slot_, ".calls"),
-                   std::string(journal::bytes_of(header_)) + records_);
-  }
-  void append(journal::RecordHeader header, std::string_view part, std::string_view frame) {
-    header.effects = digest_.value();
-    starts.push_back(records_.size());
-    journal::append(header, part, frame, records_);
-  }
-  std::string& records() { return records_; }
-  const Master& master() const { return *master_; }
-
-  IncidentSummary replay(IncidentObserver& observer) {
-    write();
-    auto summary = IncidentReplay(journal::open_ring(directory.path()).value(), observer).run({});
-    EXPECT_TRUE(summary.has_value()) << summary.error().message();
-    return summary ? *summary : IncidentSummary{};
-  }
-  IncidentSummary replay() {
-    IncidentObserver nobody;
-    return replay(nobody);
-  }
-
-  const TemporaryDirectory directory;
-  Time now{1h};
-  std::vector<std::size_t> starts;  // of records, in the present slot's file
-
- private:
-  void answer(Ticket ticket, std::uint32_t index, const Answer& given) override {
-    digest_.add(ticket, index, given);
-    if (!given) return;
-    if (const auto* grant = std::get_if<PutGrant>(&*given)) granted_ = grant->put_id;
-    if (std::holds_alternative<ReplicaList>(*given)) found_ = true;
-  }
-  void take() {
-    digest_.add(effects_);
-    for (const Command& command : effects_.commands) {
-      const auto* retire = std::get_if<RetireExtents>(&command.body);
-      if (retire == nullptr) continue;
-      asked_.insert(asked_.end(), retire->extents.begin(), retire->extents.end());
-    }
-    effects_.clear();
-  }
-  void ticks() {
-    for (auto due = master_->next_deadline(); due && *due <= now; due = master_->next_deadline()) {
-      append({.kind = RecordKind::tick, .now = now}, {}, {});
-      master_->tick(now, effects_);
-      take();
-    }
-  }
-  void confirm() {
-    while (!asked_.empty()) {
-      call({}, ConfirmRetirement{.incarnation = incarnation,
-                                 .registration = 1,
-                                 .retired = std::exchange(asked_, {})});
-    }
-  }
-
-  MasterEffects effects_;
-  std::unique_ptr<Master> master_;
-  EffectsDigest digest_;
-  FileHeader header_;
-  std::uint64_t slot_ = 0;
-  std::uint64_t number_ = 0;
-  Ticket ticket_ = 0;
-  std::string records_;
-  std::optional<PutId> granted_;
-  bool found_ = false;
-  std::vector<ExtentName> asked_;
-};
-
-// More than fits, so that the first ones are evicted.
-void fill(Recorded& recorded) {
-  for (int i = 0; i < 40; ++i) {
-    recorded.put("key/" + std::to_string(i));
-    if (i % 10 == 9) recorded.pass(1s);
-  }
-}
 
 TEST(Incident, OfAnUnalteredRecordingIsTheSameInEveryDigest) {
   Recorded recorded;
@@ -268,6 +96,96 @@ TEST(Incident, NamesAStateThatIsNotTheOneToWhichTheCallsLead) {
   EXPECT_EQ(summary.divergence->where, "00000002.state");
 }
 
+// With the file of a slot as `change` leaves it.
+template <class Change>
+IncidentSummary replay_changed(Recorded& recorded, const std::string& name, Change&& change) {
+  recorded.write();
+  const std::filesystem::path path = recorded.directory.path() / name;
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  change(bytes);
+  recorded.directory.file(name, bytes);
+  IncidentObserver nobody;
+  auto summary =
+      IncidentReplay(journal::open_ring(recorded.directory.path()).value(), nobody).run({});
+  EXPECT_TRUE(summary.has_value()) << summary.error().message();
+  return summary ? *summary : IncidentSummary{};
+}
+
+TEST(Incident, ATornLastRecordOfAMasterThatWasKilledIsNoDamage) {
+  Recorded recorded;
+  recorded.put("a");
+  recorded.put("b");
+  const std::size_t last = recorded.starts.back();
+  std::size_t left = 0;
+  const IncidentSummary summary =
+      replay_changed(recorded, "00000001.calls", [&](std::string& bytes) {
+        bytes.resize(bytes.size() - 3);
+        left = bytes.size() - sizeof(FileHeader) - last;
+      });
+  EXPECT_TRUE(summary.same());
+  EXPECT_TRUE(summary.damages.empty()) << summary.damages.front();
+  ASSERT_EQ(summary.breaks.size(), 1u);
+  EXPECT_NE(summary.breaks[0].find("the last record is torn, " + std::to_string(left) +
+                                   " bytes left out"),
+            std::string::npos)
+      << summary.breaks[0];
+  EXPECT_EQ(summary.left_out, 0_B);
+}
+
+TEST(Incident, AFlippedByteIsDamageAndWhatFollowsIsLeftOut) {
+  Recorded recorded;
+  recorded.put("a");
+  recorded.put("b");
+  const std::size_t third = recorded.starts[2] + sizeof(FileHeader);
+  for (const std::size_t of_record : {0, 3, 8, 20}) {  // its length, low and high; sum; time
+    std::size_t size = 0;
+    const IncidentSummary summary =
+        replay_changed(recorded, "00000001.calls", [&](std::string& bytes) {
+          size = bytes.size();
+          bytes[third + of_record] = static_cast<char>(bytes[third + of_record] ^ 0x40);
+        });
+    ASSERT_EQ(summary.damages.size(), 1u) << of_record;
+    EXPECT_NE(summary.damages[0].find("00000001.calls byte " + std::to_string(third) +
+                                      ": a record is damaged"),
+              std::string::npos)
+        << summary.damages[0];
+    EXPECT_EQ(summary.left_out.value, size - third);
+    EXPECT_EQ(summary.calls, 2u);
+  }
+}
+
+TEST(Incident, ATornRecordBeforeTheLastFileOfALifeIsDamage) {
+  Recorded recorded;
+  recorded.put("a");
+  recorded.begin_slot();
+  recorded.put("b");
+  const IncidentSummary summary = replay_changed(
+      recorded, "00000001.calls", [](std::string& bytes) { bytes.resize(bytes.size() - 3); });
+  EXPECT_EQ(summary.damages.size(), 1u);
+  EXPECT_GT(summary.left_out, 0_B);
+  EXPECT_EQ(summary.by_kind.at("PutEnd"), 2u) << "the second slot's state goes on";
+}
+
+TEST(Incident, ADamagedStateIsNotComparedAndTheCallsGoOn) {
+  Recorded recorded;
+  recorded.put("a");
+  recorded.begin_slot();
+  recorded.put("b");
+  std::size_t size = 0;
+  const IncidentSummary summary =
+      replay_changed(recorded, "00000002.state", [&](std::string& bytes) {
+        size = bytes.size();
+        bytes[size / 2] = static_cast<char>(bytes[size / 2] ^ 1);
+      });
+  EXPECT_TRUE(summary.same());
+  ASSERT_EQ(summary.damages.size(), 1u);
+  EXPECT_NE(summary.damages[0].find("00000002.state"), std::string::npos) << summary.damages[0];
+  EXPECT_EQ(summary.left_out.value, size);
+  EXPECT_EQ(summary.states_compared, 0u);
+  EXPECT_EQ(summary.by_kind.at("PutEnd"), 2u);
+}
+
 TEST(Story, OfAKeyTellsWhoPutReadAndEvictedIt) {
   Recorded recorded;
   recorded.put("key/0");
@@ -278,16 +196,78 @@ TEST(Story, OfAKeyTellsWhoPutReadAndEvictedIt) {
   KeyStory story({.key = "key/0"});
   recorded.replay(story);
   const std::string text = to_text(story.lines());
-  EXPECT_NE(text.find("engine    put of key/0, 4.00 KiB: put #1 has room on n0"), std::string::npos)
-      << text;
-  EXPECT_NE(text.find("end of put #1 of key/0: COMPLETE"), std::string::npos) << text;
-  EXPECT_NE(text.find("get of key/0: put #1 on n0; lease 200ms (2 times, until 08:00:00."),
+  EXPECT_NE(text.find("engine    put of key/0, 4.00 KiB: put 9-1 has room on n0"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("master    key/0 is evicted"), std::string::npos) << text;
-  EXPECT_NE(text.find("asks n0 to retire put #1"), std::string::npos) << text;
-  EXPECT_NE(text.find("n0        has retired put #1"), std::string::npos) << text;
+  EXPECT_NE(text.find("end of put 9-1 of key/0: COMPLETE"), std::string::npos) << text;
+  EXPECT_NE(text.find("get of key/0: put 9-1 on n0; lease 200 ms (2 times, until 08:00:00."),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("master    key/0 is evicted: the p"), std::string::npos) << text;
+  EXPECT_NE(text.find("asks n0 to retire put 9-1"), std::string::npos) << text;
+  EXPECT_NE(text.find("n0        has retired put 9-1"), std::string::npos) << text;
   EXPECT_EQ(text.find("key/1"), std::string::npos) << text;
+}
+
+TEST(Story, SaysWhyAKeyWasEvicted) {
+  Recorded recorded;
+  for (int i = 0; i < 40; ++i) recorded.put("key/" + std::to_string(i));
+  KeyStory waits({.key = "key/0"});
+  recorded.replay(waits);
+  const std::string text = to_text(waits.lines());
+  const bool by_mark = text.find("the pool was fuller than its high watermark, 95 %; policy lru") !=
+                       std::string::npos;
+  const bool by_put =
+      text.find(", 4.00 KiB, by engine waits for room; policy lru") != std::string::npos;
+  EXPECT_TRUE(by_mark || by_put) << text;
+
+  // What is larger than what is free waits, and is named.
+  Recorded large;
+  large.put("small");
+  large.pass(1s);
+  large.put("large", 60_KiB);
+  KeyStory story({.key = "small"});
+  large.replay(story);
+  EXPECT_NE(to_text(story.lines())
+                .find("small is evicted: the put of large, 60.00 KiB, by engine waits for room; "
+                      "policy lru"),
+            std::string::npos)
+      << to_text(story.lines());
+}
+
+TEST(Story, SaysWhyWhatAWriterLeftIsRetired) {
+  for (const bool closes : {true, false}) {
+    Recorded recorded;
+    recorded.call(writer, PutStart{.items = {{.key = "left", .size = 4_KiB}}});
+    if (closes) {
+      recorded.call(writer, CloseSession{});
+    } else {
+      for (int i = 0; i < 200; ++i) {
+        recorded.now += 99ms;
+        recorded.call({}, Heartbeat{.incarnation = incarnation, .registration = 1});
+      }
+    }
+    KeyStory story({.key = "left"});
+    recorded.replay(story);
+    const std::string text = to_text(story.lines());
+    EXPECT_NE(text.find(std::string("asks n0 to retire put 9-1: the session of its writer, engine, "
+                                    "ended: ") +
+                        (closes ? "it was closed" : "nothing was heard of it for 5.0 s")),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("it must end within 10.0 s"), std::string::npos) << text;
+  }
+}
+
+TEST(Story, KnowsNothingOfAKeyThatNobodyNamed) {
+  Recorded recorded;
+  recorded.put("a");
+  KeyStory story({.key = "b"});
+  recorded.replay(story);
+  EXPECT_FALSE(story.knows());
+  KeyStory known({.key = "a"});
+  recorded.replay(known);
+  EXPECT_TRUE(known.knows());
 }
 
 TEST(Story, BeginsWithWhatTheKeyWasWhenTheRecordingBegan) {
@@ -300,8 +280,8 @@ TEST(Story, BeginsWithWhatTheKeyWasWhenTheRecordingBegan) {
   KeyStory story({.key = "a"});
   recorded.replay(story);
   const std::string text = to_text(story.lines());
-  EXPECT_NE(text.find("has put #1 of a, complete, 4.00 KiB on n0"), std::string::npos) << text;
-  EXPECT_NE(text.find("get of a: put #1 on n0"), std::string::npos) << text;
+  EXPECT_NE(text.find("has put 9-1 of a, complete, 4.00 KiB on n0"), std::string::npos) << text;
+  EXPECT_NE(text.find("get of a: put 9-1 on n0"), std::string::npos) << text;
 }
 
 WhatIf::Outcome ask(Recorded& recorded, WhatIf::Question question) {
@@ -323,6 +303,40 @@ TEST(WhatIf, WithTheSameSettingsIsWhatHappened) {
   EXPECT_EQ(outcome.other.evicted_objects, outcome.recorded.evicted_objects);
   EXPECT_EQ(outcome.only_recorded_hits + outcome.only_other_hits, 0u);
   EXPECT_FALSE(outcome.first.has_value());
+  EXPECT_EQ(outcome.recorded.policy, "lru");
+  EXPECT_EQ(outcome.other.policy, "lru");
+  EXPECT_EQ(outcome.recorded.lease, 200ms);
+  EXPECT_EQ(outcome.recorded.memory, 64_KiB);
+  EXPECT_EQ(outcome.other.memory, 64_KiB);
+}
+
+TEST(WhatIf, NamesBothSettings) {
+  Recorded recorded;
+  fill(recorded);
+  const WhatIf::Outcome smaller =
+      ask(recorded, {.change = {.policy = "fifo", .lease = 300ms, .memory_factor = 0.5}});
+  EXPECT_EQ(smaller.recorded.policy, "lru");
+  EXPECT_EQ(smaller.other.policy, "fifo");
+  EXPECT_EQ(smaller.recorded.lease, 200ms);
+  EXPECT_EQ(smaller.other.lease, 300ms);
+  EXPECT_EQ(smaller.recorded.memory, 64_KiB);
+  EXPECT_EQ(smaller.other.memory, 32_KiB);
+  EXPECT_EQ(ask(recorded, {.change = {.memory_factor = 2}}).other.memory, 128_KiB);
+  EXPECT_EQ(smaller.next_begin_ns, 0);
+}
+
+TEST(WhatIf, SaysWhereTheRecordingGoesOn) {
+  Recorded recorded;
+  recorded.put("a");
+  recorded.append({.kind = RecordKind::gap, .now = recorded.now},
+                  journal::bytes_of(journal::GapPart{.calls = 17}), {});
+  recorded.pass(1s);
+  recorded.begin_slot();
+  const std::int64_t goes_on = wall_ns + (recorded.now - Time{1h}).count();
+  recorded.put("b");
+  const WhatIf::Outcome outcome = ask(recorded, {});
+  EXPECT_FALSE(outcome.stopped.empty());
+  EXPECT_EQ(outcome.next_begin_ns, goes_on);
 }
 
 TEST(WhatIf, ALargerPoolWouldHaveKeptWhatWasEvicted) {
@@ -375,6 +389,12 @@ TEST(WhatIf, SaysWhatCannotBe) {
   recorded.replay(late);
   ASSERT_FALSE(late.outcome().has_value());
   EXPECT_NE(late.outcome().error().message().find("--at"), std::string::npos);
+}
+
+TEST(TimeText, IsForPeople) {
+  EXPECT_EQ(time_text(10'020'971'520ns), "10.0 s");
+  EXPECT_EQ(time_text(200ms), "200 ms");
+  EXPECT_EQ(time_text(1500us), "1.5 ms");
 }
 
 TEST(Moment, IsATimeOfDayADateOrADistance) {
