@@ -54,7 +54,7 @@ class Recording(PoolTest):
         self.assertEqual(summary["objects_last"], status["objects"])
 
         story = self.incident("--key", "page/0").stdout.decode()
-        self.assertIn("put of page/0, 256.00 KiB: put #1 has room on", story)
+        self.assertRegex(story, r"put of page/0, 256.00 KiB: put \d+-\d+ has room on")
         self.assertIn("COMPLETE", story)
         self.assertIn("page/0 is evicted", story)
         self.assertIn("asks", story)
