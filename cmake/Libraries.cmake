@@ -54,9 +54,10 @@ larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes
 larder_library(tests/serving  DEPENDS sim/serving)  # a pool for engines, in memory
-larder_library(tests/support  DEPENDS GTest::gtest core/eviction)  # what tests of several folders need
+larder_library(tests/files)  # directories that go with the program
+larder_library(tests/support  DEPENDS tests/files GTest::gtest core/eviction)  # what tests of several folders need
 larder_library(tests/pool     DEPENDS sim/cluster GTest::gtest)  # a simulated pool, for tests
-larder_library(tests/recording DEPENDS sim/incident tests/support GTest::gtest)  # a recorded master, for tests
+larder_library(tests/recording DEPENDS sim/incident tests/files GTest::gtest)  # a recorded master, for tests
 larder_library(tests/scale    DEPENDS core/master)  # a master with very many objects
 
 larder_program(chaos-worker tests/chaos/worker.cpp DEPENDS real/client)  # of tests/chaos/chaos.py
@@ -127,10 +128,10 @@ larder_bench(core eviction_bench.cpp  DEPENDS core/eviction)
 larder_bench(master master_bench.cpp  DEPENDS core/master)
 larder_bench(scale scale_bench.cpp  DEPENDS tests/scale)
 larder_bench(scale nodes_bench.cpp  DEPENDS sim/capacity)
-larder_bench(recovery recovery_bench.cpp  DEPENDS real/client nlohmann_json::nlohmann_json PROGRAMS larder)
-larder_bench(recovery loss_bench.cpp  DEPENDS real/client nlohmann_json::nlohmann_json PROGRAMS larder)
+larder_bench(recovery recovery_bench.cpp  DEPENDS real/client tests/files nlohmann_json::nlohmann_json PROGRAMS larder)
+larder_bench(recovery loss_bench.cpp  DEPENDS real/client tests/files nlohmann_json::nlohmann_json PROGRAMS larder)
 larder_bench(rpc rpc_bench.cpp  DEPENDS real/daemon)
-larder_bench(recorder recorder_bench.cpp  DEPENDS real/daemon)
+larder_bench(recorder recorder_bench.cpp  DEPENDS real/daemon tests/files)
 larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
 larder_bench(sim capacity_bench.cpp DEPENDS sim/capacity workloads)
 larder_bench(serving serving_bench.cpp  DEPENDS tests/serving)
@@ -150,4 +151,4 @@ larder_fuzz(texts_fuzz.cpp      DEPENDS real/rpc)
 larder_fuzz(patterns_fuzz.cpp   DEPENDS core/pattern)
 larder_fuzz(space_fuzz.cpp      DEPENDS core/space)
 larder_fuzz(key_index_fuzz.cpp  DEPENDS core/catalog)
-larder_fuzz(recording_fuzz.cpp  DEPENDS sim/incident)
+larder_fuzz(recording_fuzz.cpp  DEPENDS sim/incident tests/files)

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "real/client/pool.h"
 #include "tests/bench/process.h"
+#include "tests/files/temporary.h"
 
 // A pool of processes that is full of small values, for benchmarks of what happens to it.
 namespace larder::bench {
@@ -26,22 +26,6 @@ using SteadyClock = std::chrono::steady_clock;
 inline double seconds_since(SteadyClock::time_point began) {
   return std::chrono::duration<double>(SteadyClock::now() - began).count();
 }
-
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::string path = (std::filesystem::temp_directory_path() / "larder-bench-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    name_ = path;
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() { std::filesystem::remove_all(name_); }
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
 
 struct FullPoolShape {
   std::uint64_t values = 0;
@@ -101,7 +85,7 @@ class FullPool {
 
   void start_master(const std::string& listen) {
     std::vector<std::string> words{larder(),      "master",      "--listen",
-                                   listen,        "--state-dir", state_.name() + "/state",
+                                   listen,        "--state-dir", state_.path().string() + "/state",
                                    "--log-level", "error",       "--json"};
     words.insert(words.end(), shape_.master_options.begin(), shape_.master_options.end());
     master_ = std::make_unique<Process>(words);

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,13 +19,13 @@
 #include "real/daemon/recorder.h"
 #include "real/rpc/client_link.h"
 #include "tests/bench/report.h"
+#include "tests/files/temporary.h"
 
 namespace larder::bench {
 namespace {
 
 using namespace real;
 using namespace std::chrono_literals;
-namespace fs = std::filesystem;
 
 constexpr std::size_t objects = 1 << 18;
 constexpr std::size_t batch = 128;
@@ -44,20 +43,6 @@ std::string key_of(std::size_t number) {
   std::string text = std::to_string(number);
   return std::string(64 - text.size(), 'k') + text;
 }
-
-class Directory {
- public:
-  Directory() {
-    std::string pattern = (fs::temp_directory_path() / "larder-record-XXXXXX").string();
-    must(::mkdtemp(pattern.data()) != nullptr, "no directory");
-    path = pattern;
-  }
-  ~Directory() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  fs::path path;
-};
 
 // A master on a thread of its own, and a client's link on this one. Its node is only registered.
 class Pool {
@@ -206,12 +191,12 @@ void rate_with_recording(benchmark::State& state) {
   constexpr int turns = 15;
   constexpr std::size_t calls = 2048;
   const auto rate = static_cast<double>(state.range(0));
-  const Directory directory;
+  const TemporaryDirectory directory;
   std::vector<double> ratios;
   std::vector<double> with;
   std::vector<double> without;
   for (auto _ : state) {
-    Pool recorded({.directory = directory.path});
+    Pool recorded({.directory = directory.path()});
     Pool plain({});
     for (int turn = 0; turn < turns; ++turn) {
       const bool first = turn % 2 == 0;
@@ -239,13 +224,13 @@ BENCHMARK(rate_with_recording)
 // The master's thread at a given load: its CPU time for one million lookups, with and without.
 void cpu_with_recording(benchmark::State& state) {
   constexpr std::size_t calls = 8192;
-  const Directory directory;
+  const TemporaryDirectory directory;
   double spent[2] = {0, 0};
   for (auto _ : state) {
     for (int turn = 0; turn < 3; ++turn) {
       for (const bool recording : {true, false}) {
         RecordOptions options;
-        if (recording) options.directory = directory.path;
+        if (recording) options.directory = directory.path();
         Pool pool(options);
         pool.look(calls, 300'000);
         pool.stop();
@@ -270,7 +255,7 @@ class Nobody final : public AnswerSink {
 
 void stall_of_a_state(benchmark::State& state) {
   constexpr std::size_t count = 1'000'000;
-  const Directory directory;
+  const TemporaryDirectory directory;
   Nobody sink;
   MasterEffects effects(sink);
   const Time now{1h};
@@ -301,7 +286,7 @@ void stall_of_a_state(benchmark::State& state) {
   double written_ms = 0;
   Bytes size;
   for (auto _ : state) {
-    const auto recorder = std::move(Recorder::make({.directory = directory.path})).value();
+    const auto recorder = std::move(Recorder::make({.directory = directory.path()})).value();
     for (int turn = 0; turn < 5; ++turn) {
       const auto begin = std::chrono::steady_clock::now();
       must(recorder->begin_slot(now, *master), "no slot");

@@ -5,8 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +20,7 @@
 #include "sim/incident/incident_replay.h"
 #include "sim/incident/key_story.h"
 #include "sim/incident/what_if.h"
+#include "tests/files/temporary.h"
 
 // A recording of one slot: the state of a master and its calls, altered as the input says. It is
 // replayed, with the story of a key or with a second master beside it. What is not as a master
@@ -41,30 +40,12 @@ struct NoAnswers final : AnswerSink {
   void answer(Ticket, std::uint32_t, const Answer&) override {}
 };
 
-class Directory {
- public:
-  Directory() {
-    std::string pattern =
-        (std::filesystem::temp_directory_path() / "larder-fuzz-recording-XXXXXX").string();
-    LARDER_ASSERT(::mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
-  ~Directory() { std::filesystem::remove_all(path_); }
-
-  const std::filesystem::path& path() const { return path_; }
-  void file(std::string_view suffix, std::string_view content) const {
-    std::ofstream(path_ / journal::file_name(1, suffix), std::ios::binary) << content;
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-const Directory& directory() {
-  static const Directory one;
+const TemporaryDirectory& directory() {
+  static const TemporaryDirectory one;
   return one;
+}
+void write_file(std::string_view suffix, std::string_view content) {
+  directory().file(journal::file_name(1, suffix), content);
 }
 
 class Recording {
@@ -141,7 +122,7 @@ class Recording {
     content.append(journal::bytes_of(trailer.checksum));
     content.insert(0, journal::bytes_of(header(journal::FileKind::state)));
     if (input_.ConsumeIntegralInRange(0, 7) == 0) alter(content);
-    directory().file(journal::state_suffix, content);
+    write_file(journal::state_suffix, content);
   }
 
   void write_calls() {
@@ -151,7 +132,7 @@ class Recording {
     records.insert(0, journal::bytes_of(header(journal::FileKind::calls)));
     if (input_.ConsumeIntegralInRange(0, 7) == 0) alter(records);
     records += input_.ConsumeRemainingBytesAsString();
-    directory().file(journal::calls_suffix, records);
+    write_file(journal::calls_suffix, records);
   }
 
   void add_record(std::string& records) {

@@ -13,7 +13,7 @@
 #include "core/base/archive.h"
 #include "core/base/hash.h"
 #include "sim/incident/incident_replay.h"
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::sim {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 #include "tests/unit/workloads/read.h"
 
 namespace larder::workloads {

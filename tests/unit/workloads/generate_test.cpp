@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 #include "tests/unit/workloads/read.h"
 #include "workloads/mooncake.h"
 #include "workloads/statistics.h"

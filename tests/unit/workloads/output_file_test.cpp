@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::workloads {
 namespace {

@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
+#include "tests/support/traces.h"
 #include "workloads/trace.h"
 
 namespace larder::workloads {

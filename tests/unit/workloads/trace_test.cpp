@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
+#include "tests/support/traces.h"
 #include "tests/unit/workloads/read.h"
 
 namespace larder::workloads {

@@ -9,7 +9,7 @@
 
 #include "core/base/archive.h"
 #include "core/base/hash.h"
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::journal {
 namespace {

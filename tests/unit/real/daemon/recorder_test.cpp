@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "proto/journal/reader.h"
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::real {
 namespace {

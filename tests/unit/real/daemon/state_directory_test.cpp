@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::real {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/report/table.h"
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 #include "workloads/statistics.h"
 
 namespace larder::sim {

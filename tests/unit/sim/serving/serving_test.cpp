@@ -15,7 +15,7 @@
 #include "sim/serving/cached_engine.h"
 #include "sim/serving/pool_only_engine.h"
 #include "tests/serving/memory_pool.h"
-#include "tests/support/temporary.h"
+#include "tests/support/traces.h"
 #include "tests/unit/sim/serving/engine_world.h"
 #include "workloads/generate.h"
 #include "workloads/mooncake.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 
 namespace larder::workloads {
 namespace {

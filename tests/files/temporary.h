@@ -1,21 +1,23 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace larder {
 
-// A directory of the running test alone, removed at its end.
+// A directory of the running program alone, removed at its end. Throws where none can be made.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {
     std::string pattern = (std::filesystem::temp_directory_path() / "larder-test-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw std::runtime_error("no temporary directory: " + pattern);
+    }
     path_ = pattern;
   }
   TemporaryDirectory(const TemporaryDirectory&) = delete;
@@ -36,16 +38,4 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// Where the published traces are, or an empty path.
-inline std::filesystem::path published_traces() {
-  const char* directory = std::getenv("LARDER_TRACES");
-  return directory == nullptr ? "" : directory;
-}
-
 }  // namespace larder
-
-#define LARDER_NEEDS_PUBLISHED_TRACES()                                                            \
-  if (::larder::published_traces().empty()) {                                                      \
-    GTEST_SKIP() << "set LARDER_TRACES to the directory of conversation_trace.jsonl and agentic/"; \
-  }                                                                                                \
-  static_cast<void>(0)
