@@ -52,6 +52,19 @@ TEST_F(PutTest, OnlyItsOwnSessionMayEndOrRevokeAPut) {
             ErrorCode::illegal_client);
 }
 
+// A master that comes late to what is due must not let it pass.
+TEST_F(PutTest, AnEndIsRefusedFromTheEndOfTheTimeAllowedOn) {
+  const PutGrant early = h.value<PutGrant>(h.start(alice, "early"));
+  const PutGrant late = h.value<PutGrant>(h.start(alice, "late"));
+  h.now += late.time_allowed - Duration(1);
+  EXPECT_TRUE(h.answer(h.end(alice, "early", early.put_id)).has_value());
+  h.now += Duration(1);
+  EXPECT_EQ(h.error(h.end(alice, "late", late.put_id)), ErrorCode::invalid_write);
+  EXPECT_TRUE(h.readable(bob, "early"));
+  EXPECT_FALSE(h.readable(bob, "late"));
+  EXPECT_EQ(h.status().unfinished_puts, 0u);
+}
+
 TEST_F(PutTest, ARepeatedCallGetsTheFirstAnswers) {
   Request request{.header = {.session = alice, .number = 77},
                   .body = PutStart{.items = {{.key = "k", .size = 10_B}}}};
