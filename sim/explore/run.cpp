@@ -37,9 +37,9 @@ void throw_broken(const char* condition, const char* message, std::source_locati
 
 void tell_before_the_end() {
   if (!last_broken.empty()) {
-    std::fprintf(stderr, "larder-sim: seed %llu: %s%s\n",
-                 static_cast<unsigned long long>(seed_under_way), refusal.data(),
-                 last_broken.c_str());
+    std::fprintf(stderr, "larder-sim: seed %llu: %s\n",
+                 static_cast<unsigned long long>(seed_under_way),
+                 (std::string(refusal) + last_broken).c_str());
   }
   std::abort();
 }
