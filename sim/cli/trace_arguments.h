@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/error.h"
+#include "sim/planning/run_file.h"
 #include "workloads/trace.h"
 
 namespace CLI {
@@ -22,6 +24,14 @@ struct TraceArguments {
   std::uint32_t block_tokens = 512;
 
   Result<std::unique_ptr<workloads::TraceReader>> open() const;
+  // As files of runs have it.
+  TraceName trace_name() const;
+  static TraceArguments of(const TraceName& trace);
+  // "a.json, b.json", without their directories.
+  std::string name() const;
+  // How many requests there are, up to `at_most`, for progress bars; nothing for what can be read
+  // only once or is broken, which the run itself will tell.
+  std::optional<std::uint64_t> count_requests(std::uint64_t at_most) const;
 };
 
 // The arguments outlive `command`.

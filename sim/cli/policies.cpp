@@ -28,15 +28,15 @@ using terminal::with_thousands;
 
 constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
 
-struct SweepTrace {
+struct ComparedTrace {
   std::string path;  // below the folder of traces
   std::vector<CacheBlocks> sizes;
 };
-struct Sweep {
-  std::vector<SweepTrace> traces;
+struct PolicyStudy {
+  std::vector<ComparedTrace> traces;
   std::vector<std::string> policies;
 };
-struct SweepArguments {
+struct PoliciesArguments {
   std::filesystem::path file;
   std::filesystem::path folder;
 };
@@ -79,39 +79,39 @@ Status check_list(const nlohmann::json& list, const std::string& place, const ch
   return wrong(place + " wants a list of " + of_what + ", with at least one");
 }
 
-Result<Sweep> parse_sweep(const nlohmann::json& json) {
+Result<PolicyStudy> parse_study(const nlohmann::json& json) {
   constexpr auto any = [](const nlohmann::json&) { return true; };
   constexpr auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
   constexpr auto is_size = [](const nlohmann::json& value) { return value.is_number_unsigned(); };
   LARDER_CHECK(check_keys(json, "", {"policies", "traces"}));
   LARDER_CHECK(check_list(json["policies"], "policies", "names", is_text));
   LARDER_CHECK(check_list(json["traces"], "traces", "objects", any));
-  Sweep sweep{.traces = {}, .policies = json["policies"].get<std::vector<std::string>>()};
+  PolicyStudy study{.traces = {}, .policies = json["policies"].get<std::vector<std::string>>()};
   for (std::size_t i = 0; i < json["traces"].size(); ++i) {
     const auto& trace = json["traces"][i];
     const std::string place = "traces[" + std::to_string(i) + "]";
     LARDER_CHECK(check_keys(trace, place, {"path", "blocks"}));
     if (!is_text(trace["path"])) return wrong(place + ".path wants a name");
     LARDER_CHECK(check_list(trace["blocks"], place + ".blocks", "whole numbers", is_size));
-    SweepTrace& one = sweep.traces.emplace_back();
+    ComparedTrace& one = study.traces.emplace_back();
     one.path = trace["path"];
     for (const std::uint64_t blocks : trace["blocks"]) one.sizes.emplace_back(blocks);
   }
-  return sweep;
+  return study;
 }
 
-Result<Sweep> read_sweep(const std::filesystem::path& path) {
+Result<PolicyStudy> read_study(const std::filesystem::path& path) {
   LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(path));
   LARDER_TRY(const std::string text, file.rest(file_bytes_max));
-  Result<Sweep> sweep = [&]() -> Result<Sweep> {
+  Result<PolicyStudy> study = [&]() -> Result<PolicyStudy> {
     try {
-      return parse_sweep(nlohmann::json::parse(text));
+      return parse_study(nlohmann::json::parse(text));
     } catch (const nlohmann::json::exception& error) {
       return wrong(workloads::json_problem(error));
     }
   }();
-  if (sweep) return sweep;
-  return failed(ErrorCode::bad_file, path.string() + ": " + sweep.error().facts().detail);
+  if (study) return study;
+  return failed(ErrorCode::bad_file, path.string() + ": " + study.error().facts().detail);
 }
 
 std::string row(const std::string& name, const std::vector<std::string>& columns) {
@@ -121,19 +121,19 @@ std::string row(const std::string& name, const std::vector<std::string>& columns
 }
 
 // The misses of each policy in each size; adds them to the scores.
-Result<std::string> table(const Sweep& sweep, const SweepTrace& trace,
+Result<std::string> table(const PolicyStudy& study, const ComparedTrace& trace,
                           const std::filesystem::path& folder,
                           std::map<std::string, Score>& scores) {
   const std::vector<std::filesystem::path> paths{folder / trace.path};
   LARDER_TRY(const auto reader, workloads::open_trace(paths));
   LARDER_TRY(const auto points,
-             hit_rates(*reader, {.policies = sweep.policies, .sizes = trace.sizes}));
+             hit_rates(*reader, {.policies = study.policies, .sizes = trace.sizes}));
   std::vector<std::string> columns;
   for (const CacheBlocks& size : trace.sizes) columns.push_back(with_thousands(*size));
   std::string text = "\nMisses of " + with_thousands(points.front().accesses) + " accesses in " +
                      trace.path + ", by the blocks that the cache holds\n" + row("", columns);
   auto point = points.begin();
-  for (const std::string& policy : sweep.policies) {
+  for (const std::string& policy : study.policies) {
     columns.clear();
     for (std::size_t i = 0; i < trace.sizes.size(); ++i, ++point) {
       // What is not reached from the start of its request is no use.
@@ -148,12 +148,12 @@ Result<std::string> table(const Sweep& sweep, const SweepTrace& trace,
   return text;
 }
 
-Status run(const SweepArguments& arguments) {
-  LARDER_TRY(const Sweep sweep, read_sweep(arguments.file));
+Status run(const PoliciesArguments& arguments) {
+  LARDER_TRY(const PolicyStudy study, read_study(arguments.file));
   std::map<std::string, Score> scores;
   std::size_t points = 0;
-  for (const SweepTrace& trace : sweep.traces) {
-    LARDER_TRY(const std::string text, table(sweep, trace, arguments.folder, scores));
+  for (const ComparedTrace& trace : study.traces) {
+    LARDER_TRY(const std::string text, table(study, trace, arguments.folder, scores));
     LARDER_CHECK(print(text));
     points += trace.sizes.size();
   }
@@ -170,15 +170,15 @@ Status run(const SweepArguments& arguments) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Status& outcome) {
+void add_policies(CLI::App& app, Status& outcome) {
   CLI::App* command = app.add_subcommand(
-      "sweep", "Compares eviction policies over the traces and sizes that a file names");
+      "policies", "Compares eviction policies over the traces and sizes that a file names");
   command->footer(
       "The file is JSON: {\"policies\": [NAME, ...], \"traces\": [{\"path\": FILE_OR_FOLDER, "
       "\"blocks\": [SIZE, ...]}, ...]}.\nA block counts as missed unless all before it in its "
       "request are there too.\n"
-      "Example: larder-sim sweep docs/decisions/0007-sweep.json $LARDER_TRACES");
-  const auto arguments = std::make_shared<SweepArguments>();
+      "Example: larder-sim policies docs/decisions/0007-sweep.json $LARDER_TRACES");
+  const auto arguments = std::make_shared<PoliciesArguments>();
   command->add_option("FILE", arguments->file, "What to compare")->required();
   command->add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
       ->required();
