@@ -50,7 +50,7 @@ larder_library(sim/capacity   DEPENDS sim/serving sim/fabric core/master core/cl
 larder_library(sim/planning   DEPENDS sim/capacity sim/cache proto/hardware fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/incident   DEPENDS proto/journal)
 larder_library(sim/report     DEPENDS workloads/lockstep terminal fmt::fmt)
-larder_library(sim/cli        DEPENDS sim/cache sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/cli        DEPENDS sim/cache sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes

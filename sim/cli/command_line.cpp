@@ -36,6 +36,8 @@ int run_command_line(int argc, const char* const* argv) {
   add_hit_rate(app, outcome);
   add_policies(app, outcome);
   add_replay(app, outcome);
+  add_explain(app, outcome);
+  add_sweep(app, outcome);
   add_explore(app, outcome);
   add_ablation(app, outcome);
   add_story(app, outcome);

@@ -22,6 +22,8 @@ void add_policies(CLI::App& app, Status& outcome);
 void add_explore(CLI::App& app, Status& outcome);
 void add_ablation(CLI::App& app, Status& outcome);
 void add_story(CLI::App& app, Status& outcome);
+void add_explain(CLI::App& app, Status& outcome);
+void add_sweep(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
 void add_lockstep(CLI::App& app, Status& outcome);
 void add_compare(CLI::App& app, Status& outcome);

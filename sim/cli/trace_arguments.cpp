@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/planning/run_file.h"
 #include "terminal/arguments.h"
 
 namespace larder::sim {

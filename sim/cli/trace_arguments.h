@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "sim/planning/run_file.h"
 #include "workloads/trace.h"
 
 namespace CLI {
@@ -16,6 +15,8 @@ class App;
 }
 
 namespace larder::sim {
+
+struct TraceName;
 
 // What every command that reads a trace takes: TRACE..., --format and --block-size.
 struct TraceArguments {

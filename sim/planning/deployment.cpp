@@ -1,12 +1,15 @@
 #include "sim/planning/deployment.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "core/protocol/extent_shape.h"
 #include "sim/serving/cached_engine.h"
 #include "sim/serving/pool_only_engine.h"
+
+#pragma STDC FP_CONTRACT OFF
 
 namespace larder::sim {
 namespace {
@@ -22,7 +25,19 @@ Result<Gpu> gpu_of(const Setting& setting, const Topology& topology, PartId part
   const auto& parts = topology.hardware_of(topology.host_of(part)).parts;
   gpu.memory =
       std::ranges::find(parts, name.substr(name.find('/') + 1), &HardwarePart::name)->capacity;
+  gpu.fp16_flops *= setting.gpu_speed;
+  gpu.fp8_flops *= setting.gpu_speed;
+  gpu.memory_per_second = Bytes{static_cast<std::uint64_t>(
+      static_cast<double>(gpu.memory_per_second.value) * setting.gpu_speed)};
   return gpu;
+}
+
+void speed_up(PoolCosts& costs, double speed) {
+  for (Duration* const cost :
+       {&costs.request, &costs.lookup, &costs.existence, &costs.put_start, &costs.put_end,
+        &costs.confirmation, &costs.reported, &costs.eviction}) {
+    *cost = Duration(std::llround(static_cast<double>(cost->count()) / speed));
+  }
 }
 
 // With its footer and what rounding adds.
@@ -36,6 +51,22 @@ Bytes room_of_page(const std::vector<Bytes>& objects) {
 }
 
 }  // namespace
+
+Result<Sizes> sizes_of(const Setting& setting, std::uint32_t trace_block_tokens) {
+  Sizes sizes{.block_tokens = trace_block_tokens,
+              .page_tokens = setting.page_tokens == 0 ? trace_block_tokens : setting.page_tokens};
+  if (trace_block_tokens == 0 || sizes.page_tokens % trace_block_tokens != 0) {
+    return failed(ErrorCode::invalid_params, "page-tokens is " + std::to_string(sizes.page_tokens) +
+                                                 ", and the trace has blocks of " +
+                                                 std::to_string(trace_block_tokens) +
+                                                 " tokens: a page is a whole number of them");
+  }
+  sizes.objects = objects_of_page(setting.model_numbers, setting.kv_type, sizes.page_tokens);
+  for (const Bytes object : sizes.objects) sizes.page_bytes += object;
+  sizes.pool_bytes = setting.memory_per_node.value_or(unlimited_node) * setting.nodes;
+  sizes.pool_pages = sizes.pool_bytes / (room_of_page(sizes.objects) * setting.replicas);
+  return sizes;
+}
 
 Deployment::EngineTurn::EngineTurn(Serving& serving, std::size_t engine, bool lost)
     : Event(engine_fault_label), serving_(serving), engine_(engine), lost_(lost) {}
@@ -58,15 +89,7 @@ Result<std::unique_ptr<Deployment>> Deployment::make(const Setting& setting,
   LARDER_TRY(const Hardware machines, setting.machines());
   LARDER_TRY(Topology topology, Topology::make(machines));
   std::unique_ptr<Deployment> made(new Deployment(setting, std::move(topology)));
-  Sizes& sizes = made->sizes_;
-  sizes.block_tokens = trace_block_tokens;
-  sizes.page_tokens = setting.page_tokens == 0 ? trace_block_tokens : setting.page_tokens;
-  if (trace_block_tokens == 0 || sizes.page_tokens % trace_block_tokens != 0) {
-    return failed(ErrorCode::invalid_params, "page-tokens is " + std::to_string(sizes.page_tokens) +
-                                                 ", and the trace has blocks of " +
-                                                 std::to_string(trace_block_tokens) +
-                                                 " tokens: a page is a whole number of them");
-  }
+  LARDER_TRY(made->sizes_, sizes_of(setting, trace_block_tokens));
   LARDER_TRY(made->placement_, place(setting, made->topology_));
   LARDER_CHECK(made->make_compute(setting));
   LARDER_CHECK(made->make_pool(setting));
@@ -101,7 +124,6 @@ Status Deployment::make_compute(const Setting& setting) {
 }
 
 Status Deployment::make_pool(const Setting& setting) {
-  sizes_.objects = objects_of_page(setting.model_numbers, setting.kv_type, sizes_.page_tokens);
   PoolConfig config{
       .objects = sizes_.objects,
       .replicas = setting.replicas,
@@ -110,11 +132,9 @@ Status Deployment::make_pool(const Setting& setting) {
       .batch_pages = setting.batch_pages,
       .batches_under_way = setting.batches};
   config.master.timing.lease = setting.lease;
+  speed_up(config.costs, setting.master_speed);
   const Bytes each = setting.memory_per_node.value_or(unlimited_node);
   for (const Placement::Node& node : placement_.nodes) config.nodes.push_back({node.memory, each});
-  sizes_.page_bytes = config.page_bytes();
-  sizes_.pool_bytes = each * setting.nodes;
-  sizes_.pool_pages = sizes_.pool_bytes / (room_of_page(sizes_.objects) * setting.replicas);
   LARDER_TRY(pool_, CapacityPool::make(kernel_, topology_, fabric_ ? &*fabric_ : nullptr, config));
   return {};
 }

@@ -166,6 +166,7 @@ auto ungrouped() {
       choice<Member<&S::kv_type>, kv_type_named, kv_type_name>("kv-type", "Of the KV: fp16 or fp8"),
       number<Member<&S::engines>>("engines", "How many engines there are"),
       number<Member<&S::gpus_per_engine>>("gpus-per-engine", "GPUs that serve the model together"),
+      number<Member<&S::gpu_speed>>("gpu-speed", "GPUs are so many times as fast"),
       number<Member<&S::gpu_memory_share>>("gpu-memory-share",
                                            "Of the GPUs' memory, for weights and KV"),
       size<Member<&S::host_memory>>("host-memory",
@@ -204,6 +205,7 @@ auto ungrouped() {
       number<Member<&S::watermarks, &Watermarks::low>>("low-watermark",
                                                        "And down to which it goes"),
       time<Member<&S::lease>>("lease", "How long a reader may rely on what it was answered"),
+      number<Member<&S::master_speed>>("master-speed", "The master is so many times as fast"),
       number<Member<&S::batch_pages>>("batch-pages", "Pages of one batch of a read"),
       number<Member<&S::batches>>("batches", "Batches of a read that are under way at once"),
       choice<Member<&S::serving>, on_named, on_name>(

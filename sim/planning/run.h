@@ -25,10 +25,13 @@ struct Sizes {
   Bytes page_bytes;              // once, without footers and rounding
   Bytes pool_bytes;              // of all nodes
   std::uint64_t pool_pages = 0;  // that fit at most, with their replicas
-  // Of one engine; 0 without serving.
+  // Of one engine; 0 without serving, and as sizes_of() gives them.
   std::uint64_t gpu_pages = 0;
   std::uint64_t host_pages = 0;
 };
+
+// Errors, invalid_params: pages that are no multiple of the blocks.
+Result<Sizes> sizes_of(const Setting& setting, std::uint32_t trace_block_tokens);
 
 // GPU time that prompts were spared: what all hits saved beyond those before them, for each request
 // as if its prompt were computed alone in one pass. Engine time times GPUs.

@@ -85,7 +85,14 @@ Status Setting::check() const {
   if (memory_per_node && *memory_per_node == Bytes{}) {
     return wrong("memory-per-node is 0, which makes a pool of zero bytes");
   }
+  if (memory_per_node && *memory_per_node > unlimited_node) {
+    return wrong("memory-per-node is more than the 256 TiB that a master takes of a node");
+  }
   if (!(std::isfinite(speed) && speed > 0)) return wrong("speed must be above 0");
+  if (!(std::isfinite(gpu_speed) && gpu_speed > 0)) return wrong("gpu-speed must be above 0");
+  if (!(std::isfinite(master_speed) && master_speed > 0)) {
+    return wrong("master-speed must be above 0");
+  }
   if (!(gpu_memory_share > 0 && gpu_memory_share <= 1)) {
     return wrong("gpu-memory-share must be above 0, and at most 1");
   }

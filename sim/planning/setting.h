@@ -32,6 +32,7 @@ struct Setting {
   KvType kv_type = KvType::fp16;
   std::uint32_t engines = 8;
   std::uint32_t gpus_per_engine = 8;
+  double gpu_speed = 1;           // they compute and read so many times as fast
   double gpu_memory_share = 0.9;  // for weights and KV
   Bytes host_memory{1ull << 40};  // of one engine: its cache in the memory of its host
   std::uint32_t page_tokens = 0;  // 0: as the trace's blocks
@@ -46,6 +47,7 @@ struct Setting {
   std::string policy = "leaf-first";
   Watermarks watermarks;
   Duration lease = std::chrono::seconds(10);
+  double master_speed = 1;  // what it does takes so much less time
   std::uint32_t batch_pages = 16;
   std::uint32_t batches = 2;
 
@@ -80,7 +82,8 @@ struct Setting {
 // Of one page: K and V, or one object where the model keeps both as one (MLA).
 std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_t page_tokens);
 
-// What a node has that is without limit, which is not held against the memory of its host.
-inline constexpr Bytes unlimited_node{std::uint64_t{1} << 50};
+// What a node has that is without limit, which is not held against the memory of its host: the most
+// that a master takes of one.
+inline constexpr Bytes unlimited_node{std::uint64_t{1} << 48};
 
 }  // namespace larder::sim

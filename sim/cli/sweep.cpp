@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/printable.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/run_progress.h"
+#include "sim/cli/setting_arguments.h"
+#include "sim/cli/sweep_files.h"
+#include "sim/cli/text_file.h"
+#include "sim/cli/trace_arguments.h"
+#include "sim/planning/run.h"
+#include "sim/planning/sweep_spec.h"
+#include "terminal/arguments.h"
+#include "terminal/output.h"
+#include "terminal/progress.h"
+
+namespace larder::sim {
+namespace {
+
+using terminal::with_thousands;
+
+struct SweepArguments {
+  std::string spec;
+  std::string out;
+  std::uint32_t jobs = 1;
+  bool resume = false;
+  bool join = false;
+};
+
+class Unwatched final : public RunWatcher {
+  void ended(const ServedRequest&) override {}
+  bool go_on(std::uint64_t, Duration) override { return true; }
+};
+
+// Errors that a trace or a file has are those of all runs, and end the sweep; what a setting cannot
+// be is the result of its run.
+Result<std::vector<std::string>> cells_of(const SweepSpec& spec, std::uint64_t number) {
+  LARDER_TRY(Setting setting, spec.setting(number));
+  LARDER_CHECK(load_parts(setting));
+  LARDER_TRY(const auto trace, TraceArguments::of(spec.trace).open());
+  Unwatched watcher;
+  const Result<Run> made = run(setting, *trace, watcher);
+  if (made) return result_cells(*made);
+  if (made.error().code() == ErrorCode::invalid_params) return error_cells(made.error());
+  return std::unexpected(made.error());
+}
+
+// The runs that are this worker's and not done yet, by some threads.
+class Workers {
+ public:
+  Workers(const SweepSpec& spec, SweepFiles& files, std::vector<std::uint64_t> runs)
+      : spec_(spec), files_(files), runs_(std::move(runs)), bar_({.title = "swept"}) {}
+
+  Status work(std::uint32_t jobs) {
+    begin_ = std::chrono::steady_clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (std::uint32_t i = 1; i < jobs; ++i) threads.emplace_back([this] { take_runs(); });
+      take_runs();
+    }
+    return status_;
+  }
+
+ private:
+  void take_runs() {
+    while (!stopped_) {
+      const std::size_t next = next_++;
+      if (next >= runs_.size()) return;
+      const auto cells = cells_of(spec_, runs_[next]);
+      const std::scoped_lock lock(mutex_);
+      Status written =
+          cells ? files_.append(runs_[next], *cells) : Status(std::unexpected(cells.error()));
+      if (!written) {
+        stopped_ = true;
+        if (status_) status_ = std::move(written);
+        return;
+      }
+      ++done_;
+      const double share = static_cast<double>(done_) / static_cast<double>(runs_.size());
+      bar_.show(share, fmt::format("{} of {} runs, {}", with_thousands(done_),
+                                   with_thousands(runs_.size()), time_left(begin_, share)));
+    }
+  }
+
+  const SweepSpec& spec_;
+  SweepFiles& files_;
+  const std::vector<std::uint64_t> runs_;
+  terminal::ProgressBar bar_;
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  Status status_;
+};
+
+Status join(const SweepSpec& spec, const SweepFiles& files, const std::string& out) {
+  LARDER_TRY(const std::uint64_t missing, files.join());
+  if (missing > 0) {
+    return terminal::print(fmt::format("{} of {} runs are not done yet: {}\n",
+                                       with_thousands(missing), with_thousands(spec.runs()), out));
+  }
+  return terminal::print(
+      fmt::format("{} runs: {}\n", with_thousands(spec.runs()), files.whole().string()));
+}
+
+Status sweep(const SweepArguments& arguments) {
+  if (arguments.jobs == 0) {
+    return failed(ErrorCode::invalid_params, "--jobs must be at least 1");
+  }
+  LARDER_TRY(const std::string text, read_text_file(arguments.spec));
+  const Result<SweepSpec> spec = read_sweep(text);
+  if (!spec) {
+    return failed(spec.error().code(),
+                  printable(arguments.spec, 200) + ": " + spec.error().facts().detail);
+  }
+  LARDER_TRY(const WorkerPlace place, worker_place());
+  const bool again = arguments.resume || arguments.join;
+  LARDER_TRY(SweepFiles files, SweepFiles::open(arguments.out, text, *spec, place, again));
+  if (!arguments.join) {
+    std::vector<std::uint64_t> runs;
+    for (std::uint64_t run = place.number; run < spec->runs(); run += place.workers) {
+      if (!files.has(run)) runs.push_back(run);
+    }
+    Workers workers(*spec, files, std::move(runs));
+    LARDER_CHECK(workers.work(arguments.jobs));
+  }
+  return join(*spec, files, arguments.out);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& app, Status& outcome) {
+  CLI::App* command =
+      app.add_subcommand("sweep", "Replays a trace in many settings, into one CSV file");
+  command->footer(
+      "SPEC is JSON: {\"trace\": FILE, \"setting\": {PARAMETER: VALUE}, \"vary\": {PARAMETER: "
+      "[VALUE, ...]\nor {\"from\", \"to\", \"step\" or \"factor\"}}, \"seeds\": 3}; parameters are "
+      "the flags of replay.\nEach row is written as its run ends; --resume goes on after an "
+      "interruption. Under mpirun or in a\nSlurm array the same command does its share of the "
+      "runs, and who is last joins them.\n"
+      "Example: larder-sim sweep sizes.json --out build/sweep --jobs 2");
+  const auto arguments = std::make_shared<SweepArguments>();
+  command->add_option("SPEC", arguments->spec, "What to run")->required();
+  command->add_option("--out", arguments->out, "A directory, for sweep.csv")->required();
+  terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
+  command->add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
+  command->add_flag("--join", arguments->join,
+                    "Run nothing: make sweep.csv of what the workers have written");
+  command->callback([arguments, &outcome] { outcome = sweep(*arguments); });
+}
+
+}  // namespace larder::sim
