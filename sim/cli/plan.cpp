@@ -69,11 +69,6 @@ struct Candidate {
   bool saved_frontier = false;
 };
 
-class Unwatched final : public RunWatcher {
-  void ended(const ServedRequest&) override {}
-  bool go_on(std::uint64_t, Duration) override { return true; }
-};
-
 class Planner {
  public:
   Planner(const TraceArguments& trace, std::vector<Slo> slos)
@@ -112,7 +107,7 @@ class Planner {
     const Duration middle = candidate.time / 2;
     setting.faults.push_back({.kind = PlannedFault::Kind::node, .number = 0, .at = middle});
     LARDER_TRY(const auto reader, trace_.open());
-    Unwatched watcher;
+    RunWatcher watcher;
     LARDER_TRY(const Run made, run(setting, *reader, watcher));
     return meets(made, slos_, middle);
   }
@@ -120,7 +115,7 @@ class Planner {
  private:
   Status run_one(Candidate& candidate) const {
     LARDER_TRY(const auto reader, trace_.open());
-    Unwatched watcher;
+    RunWatcher watcher;
     const Result<Run> made = run(candidate.setting, *reader, watcher);
     if (!made && made.error().code() != ErrorCode::invalid_params) {
       return std::unexpected(made.error());
