@@ -136,6 +136,8 @@ larder_bench(sim cache_bench.cpp  DEPENDS sim/cache)
 larder_bench(sim capacity_bench.cpp DEPENDS sim/capacity workloads)
 larder_bench(serving serving_bench.cpp  DEPENDS tests/serving)
 larder_bench(fabric fabric_bench.cpp  DEPENDS sim/fabric)
+larder_bench(fabric moves_bench.cpp  DEPENDS sim/fabric)
+larder_bench_against_simgrid(bench-fabric-moves)
 larder_bench(tcp tcp_bench.cpp  DEPENDS real/client nlohmann_json::nlohmann_json PROGRAMS larder)
 
 larder_fuzz(messages_fuzz.cpp   DEPENDS proto)

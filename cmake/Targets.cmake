@@ -94,6 +94,20 @@ function(larder_bench group file)
   add_dependencies(all_benches bench-${group}-${stem} ${ARG_PROGRAMS})
 endfunction()
 
+# A benchmark that has SimGrid as its peer, if tools/simgrid.sh has unpacked it into build/simgrid.
+function(larder_bench_against_simgrid target)
+  set(root ${PROJECT_SOURCE_DIR}/build/simgrid/usr)
+  set(libraries ${root}/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+  if(NOT TARGET ${target} OR NOT EXISTS ${libraries}/libsimgrid.so)
+    return()
+  endif()
+  target_compile_definitions(${target} PRIVATE LARDER_SIMGRID)
+  target_include_directories(${target} SYSTEM PRIVATE ${root}/include)
+  target_link_libraries(${target} PRIVATE ${libraries}/libsimgrid.so)
+  target_link_options(${target} PRIVATE -Wl,-rpath,${libraries} -Wl,-rpath-link,${libraries}
+    -Wl,--disable-new-dtags)
+endfunction()
+
 # larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the fuzz presets
 # build. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
 function(larder_fuzz file)

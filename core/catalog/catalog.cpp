@@ -442,6 +442,9 @@ void Catalog::add_to(Digest& digest, Time now) const {
     digest.add(object->unfinished() ? 1 : 0).add(object->checksum).add(whole.stamp);
     digest.add(whole.lease.count).add(relative(whole.lease.end, now));
     digest.add(relative(whole.lease.exists_end, now)).add(relative(expires(*object), now));
+    digest.add(object->hard_pin ? 1 : 0).add(relative(soft_pin_end(*object), now));
+    const Extras* own = extras(*object);
+    digest.add(own != nullptr && own->group != nullptr ? own->group->name : std::string());
     for (const Replica& replica : object->replicas) {
       digest.add(replica.segment).add(replica.offset.value).add(std::uint64_t(replica.state));
     }

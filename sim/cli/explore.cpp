@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -92,7 +91,9 @@ std::string reasons_text(const OperationCounts& operations) {
   constexpr std::size_t shown_max = 5;
   std::vector<std::pair<ErrorCode, std::uint64_t>> reasons(operations.reasons.begin(),
                                                            operations.reasons.end());
-  std::ranges::stable_sort(reasons, std::greater(), &std::pair<ErrorCode, std::uint64_t>::second);
+  std::ranges::sort(reasons, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::string text;
   for (std::size_t i = 0; i < std::min(reasons.size(), shown_max); ++i) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", error_name(reasons[i].first),

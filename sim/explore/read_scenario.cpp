@@ -9,6 +9,7 @@
 #include "core/base/size_text.h"
 #include "core/eviction/policy.h"
 #include "core/master/master.h"
+#include "core/protocol/limits.h"
 #include "sim/explore/scenario_text.h"
 
 namespace larder::sim {
@@ -81,6 +82,11 @@ class Words {
   std::size_t next_ = 0;
 };
 
+// Beyond it a run would not come to its end in this life, and sums of times could overflow.
+constexpr Duration time_max = std::chrono::days(30);
+// Timers that are shorter leave no time for anything else.
+constexpr Duration timing_min = std::chrono::milliseconds(1);
+
 Result<Duration> Words::duration() {
   LARDER_TRY(const std::string_view text, word("a time such as 12.5ms"));
   const auto bad = [&] {
@@ -98,11 +104,13 @@ Result<Duration> Words::duration() {
   std::string digits(number.substr(0, point));
   const std::string_view fraction =
       point < number.size() ? number.substr(point + 1) : std::string_view();
-  if (digits.empty() || fraction.size() > unit->second) return bad();
+  if (digits.empty() || fraction.size() > unit->second || fraction.contains('.')) return bad();
   digits += fraction;
   digits.append(unit->second - fraction.size(), '0');
   const auto nanoseconds = whole<std::int64_t>(digits);
-  if (!nanoseconds) return bad();
+  if (!nanoseconds || Duration(*nanoseconds) > time_max) {
+    return wrong(in_quotes(text) + " is too long: up to 2592000s, which are 30 days");
+  }
   return Duration(*nanoseconds);
 }
 
@@ -248,7 +256,9 @@ Status Reader::setting(std::string_view name, Words& words, bool& known) {
       return wrong(in_quotes(setting) + " is no setting of timing; known are" + all);
     }
     LARDER_TRY(scenario_.timing.*found->member, words.duration());
-    if (scenario_.timing.*found->member == Duration(0)) return wrong("no setting of timing is 0");
+    if (scenario_.timing.*found->member < timing_min) {
+      return wrong("no setting of timing is shorter than 1ms");
+    }
   } else {
     known = false;
   }
@@ -420,6 +430,9 @@ Result<OperationStep> Reader::operation(ProcessName client, Words& words) const 
                      .items = {}};
   do {
     LARDER_TRY(auto next, item(step.operation, words));
+    if (step.items.size() == items_per_call_max) {
+      return wrong("more than " + std::to_string(items_per_call_max) + " keys in one call");
+    }
     step.items.push_back(std::move(next));
   } while (words.take(","));
   if (step.operation == Operation::remove) step.force = words.take("force");
@@ -488,19 +501,20 @@ Status Reader::check() const {
 }  // namespace
 
 Result<Scenario> parse_scenario(std::string_view text, std::string_view name) {
+  const std::string shown = printable(name, 200);
   Reader reader;
   std::size_t number = 0;
   while (!text.empty()) {
     ++number;
     const std::size_t end = std::min(text.find('\n'), text.size());
     if (const Status good = reader.line(Words(text.substr(0, end))); !good) {
-      return failed(ErrorCode::bad_file, std::string(name) + ":" + std::to_string(number) + ": " +
-                                             good.error().facts().detail);
+      return failed(ErrorCode::bad_file,
+                    shown + ":" + std::to_string(number) + ": " + good.error().facts().detail);
     }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   if (const Status good = reader.check(); !good) {
-    return failed(ErrorCode::bad_file, std::string(name) + ": " + good.error().facts().detail);
+    return failed(ErrorCode::bad_file, shown + ": " + good.error().facts().detail);
   }
   return reader.take();
 }

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <vector>
 
+#include "core/base/hash.h"
 #include "sim/cluster/world.h"
 #include "sim/explore/rest.h"
 #include "sim/explore/scenario_text.h"
@@ -62,6 +63,7 @@ class ScenarioRun {
   ScenarioRun(const Scenario& scenario, const RunConfig& config);
 
   void run();
+  std::uint64_t state_hash();
   RunResult result();
 
  private:
@@ -199,6 +201,17 @@ void ScenarioRun::begin(const Step& whole, const OperationStep& step) {
   in_flight_max_ = std::max(in_flight_max_, in_flight);
 }
 
+// What happened, and what the masters have of it at the end.
+std::uint64_t ScenarioRun::state_hash() {
+  Digest digest;
+  digest.add(world_.kernel().hash());
+  for (const auto& master : world_.masters()) {
+    const Master* machine = master->machine();
+    digest.add(machine == nullptr ? 0 : machine->digest(master->now()));
+  }
+  return digest.value();
+}
+
 RunResult ScenarioRun::result() {
   Kernel& kernel = world_.kernel();
   return {.state_hash = kernel.hash(),
@@ -236,7 +249,9 @@ RunResult run_scenario(const Scenario& scenario, const RunConfig& config) {
   auto run = std::make_unique<ScenarioRun>(scenario, config);
   try {
     run->run();
-    return run->result();
+    RunResult result = run->result();
+    result.state_hash = run->state_hash();
+    return result;
   } catch (const BrokenInvariant& broken) {
     RunResult result = run->result();
     last_broken.clear();

@@ -1,6 +1,7 @@
 #include "sim/fabric/max_min.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/assert.h"
@@ -17,12 +18,24 @@ constexpr std::uint64_t capacity_max = 1'000'000'000'000'000;
 constexpr double rate_slack = 1e-12;
 constexpr double full_slack = 1e-13;
 constexpr double same_slack = 1e-14;
-// After so many passes the rest that may be concerned is taken at once.
-constexpr int passes_max = 8;
+// After so many passes all that may be concerned is taken at once: where a change goes far, that is
+// less work than to follow it step by step.
+constexpr int passes_max = 2;
 
-constexpr auto later_candidate = [](const auto& a, const auto& b) {
-  return a.share != b.share ? a.share > b.share : a.edge > b.edge;
-};
+// Of a flow on an edge, whose bound is at most capacity_max and so exact as a double.
+std::uint64_t whole(double bound) { return static_cast<std::uint64_t>(bound); }
+
+// Of an edge's shares, looked at together.
+constexpr std::size_t block_shares = 64;
+
+// In four rows, which do not wait for each other.
+double least_of(std::span<const double, block_shares> shares) {
+  std::array<double, 4> least{shares[0], shares[1], shares[2], shares[3]};
+  for (std::size_t i = 4; i < block_shares; i += 4) {
+    for (std::size_t row = 0; row < 4; ++row) least[row] = std::min(least[row], shares[i + row]);
+  }
+  return *std::ranges::min_element(least);
+}
 
 }  // namespace
 
@@ -37,24 +50,29 @@ MaxMin::MaxMin(std::span<const Bytes> per_second) : edges_(per_second.size()) {
 
 void MaxMin::start(std::uint32_t number, std::span<const EdgeId> path, Bytes limit,
                    std::vector<Change>& changed) {
-  if (number >= flows_.size()) flows_.resize(number + 1);
-  Flow& flow = flows_[number];
-  LARDER_ASSERT(flow.limit == 0 && limit > Bytes{} && !(path.empty() && limit == no_limit));
-  flow.limit = limit.value;
+  if (number >= flows_.size()) {
+    flows_.resize(number + 1);
+    paths_.resize(number + 1);
+  }
+  Path& own = paths_[number];
+  LARDER_ASSERT(own.limit == 0 && limit > Bytes{} && !(path.empty() && limit == no_limit));
+  own.limit = limit.value;
+  ++live_;
   for (const EdgeId edge : path) join(number, edge.value);
-  flow.bound = bound_of(flow);
-  for (const Hop& hop : flow.hops) edges_[hop.edge].demand += flow.bound;
+  const std::uint64_t bound = bound_of(own);
+  flows_[number].bound = static_cast<double>(bound);
+  for (const Hop& hop : own.hops) edges_[hop.edge].demand += bound;
 
   begin_change();
   gather(number);
   // It will get its equal part of some edge, or more: who has less has nothing to fear from it.
-  auto least = static_cast<double>(flow.bound);
-  for (const Hop& hop : flow.hops) {
+  double least = flows_[number].bound;
+  for (const Hop& hop : own.hops) {
     const Edge& edge = edges_[hop.edge];
     const double part = static_cast<double>(edge.capacity) / static_cast<double>(edge.users.size());
     if (edge.can_fill()) least = std::min(least, part);
   }
-  for (const Hop& hop : flow.hops) {
+  for (const Hop& hop : own.hops) {
     const Edge& edge = edges_[hop.edge];
     if (!edge.can_fill()) continue;
     for (const User& user : edge.users) {
@@ -66,7 +84,7 @@ void MaxMin::start(std::uint32_t number, std::span<const EdgeId> path, Bytes lim
 
 void MaxMin::end(std::uint32_t number, std::vector<Change>& changed) {
   begin_change();
-  for (const Hop& hop : flows_[number].hops) {
+  for (const Hop& hop : paths_[number].hops) {
     if (edges_[hop.edge].bottleneck_of == 0) continue;
     for (const User& user : edges_[hop.edge].users) {
       if (flows_[user.flow].bottleneck == hop.edge && user.flow != number) gather(user.flow);
@@ -81,14 +99,14 @@ void MaxMin::set_capacity(EdgeId id, Bytes per_second, std::vector<Change>& chan
   edges_[id.value].capacity = per_second.value;
   begin_change();
   gather_users(id.value);
-  for (const std::uint32_t number : gathered_) {
-    Flow& flow = flows_[number];
-    const std::uint64_t bound = bound_of(flow);
-    for (const Hop& hop : flow.hops) {
+  for (const Gathered& each : gathered_) {
+    Flow& flow = flows_[each.flow];
+    const std::uint64_t bound = bound_of(paths_[each.flow]);
+    for (const Hop& hop : paths_[each.flow].hops) {
       edges_[hop.edge].demand += bound;
-      edges_[hop.edge].demand -= flow.bound;
+      edges_[hop.edge].demand -= whole(flow.bound);
     }
-    flow.bound = bound;
+    flow.bound = static_cast<double>(bound);
   }
   solve(changed);
 }
@@ -99,34 +117,35 @@ double MaxMin::carried(EdgeId edge) const {
   return sum;
 }
 
-std::uint64_t MaxMin::bound_of(const Flow& flow) const {
-  std::uint64_t bound = flow.limit;
-  for (const Hop& hop : flow.hops) bound = std::min(bound, edges_[hop.edge].capacity);
+std::uint64_t MaxMin::bound_of(const Path& path) const {
+  std::uint64_t bound = path.limit;
+  for (const Hop& hop : path.hops) bound = std::min(bound, edges_[hop.edge].capacity);
   return bound;
 }
 
 void MaxMin::join(std::uint32_t number, std::uint32_t edge) {
-  Flow& flow = flows_[number];
+  Path& path = paths_[number];
   std::vector<User>& users = edges_[edge].users;
-  flow.hops.push_back({.edge = edge, .place = static_cast<std::uint32_t>(users.size())});
-  users.push_back({.flow = number, .hop = static_cast<std::uint32_t>(flow.hops.size() - 1)});
+  path.hops.push_back({.edge = edge, .place = static_cast<std::uint32_t>(users.size())});
+  users.push_back({.flow = number, .hop = static_cast<std::uint32_t>(path.hops.size() - 1)});
 }
 
 void MaxMin::leave(std::uint32_t number) {
-  Flow& flow = flows_[number];
-  LARDER_ASSERT(flow.limit != 0);
-  set_bottleneck(flow, nowhere);
-  for (const Hop& hop : flow.hops) {
+  Path& path = paths_[number];
+  LARDER_ASSERT(path.limit != 0);
+  set_bottleneck(flows_[number], nowhere);
+  for (const Hop& hop : path.hops) {
     Edge& edge = edges_[hop.edge];
-    edge.demand -= flow.bound;
+    edge.demand -= whole(flows_[number].bound);
     edge.users[hop.place] = edge.users.back();
     const User& moved = edge.users[hop.place];
-    flows_[moved.flow].hops[moved.hop].place = hop.place;
+    paths_[moved.flow].hops[moved.hop].place = hop.place;
     edge.users.pop_back();
   }
-  flow.hops.clear();
-  flow.limit = 0;
-  flow.rate = 0;
+  path.hops.clear();
+  path.limit = 0;
+  --live_;
+  flows_[number].rate = 0;
 }
 
 void MaxMin::set_bottleneck(Flow& flow, std::uint32_t edge) {
@@ -146,8 +165,7 @@ void MaxMin::gather(std::uint32_t number) {
   Flow& flow = flows_[number];
   if (flow.gathered == change_) return;
   flow.gathered = change_;
-  flow.before = flow.rate;
-  gathered_.push_back(number);
+  gathered_.push_back({.flow = number, .before = flow.rate});
 }
 
 void MaxMin::gather_users(std::uint32_t edge) {
@@ -155,9 +173,16 @@ void MaxMin::gather_users(std::uint32_t edge) {
 }
 
 void MaxMin::gather_part() {
+  // Most of them hang together then, and no search is needed to find them.
+  if (gathered_.size() * 16 >= live_) {
+    for (std::uint32_t flow = 0; flow < paths_.size(); ++flow) {
+      if (paths_[flow].limit != 0) gather(flow);
+    }
+    return;
+  }
   ++pass_;
   for (std::size_t next = 0; next < gathered_.size(); ++next) {
-    for (const Hop& hop : flows_[gathered_[next]].hops) {
+    for (const Hop& hop : paths_[gathered_[next].flow].hops) {
       Edge& edge = edges_[hop.edge];
       if (edge.seen == pass_ || (!edge.can_fill() && edge.bottleneck_of == 0)) continue;
       edge.seen = pass_;
@@ -172,10 +197,10 @@ void MaxMin::solve(std::vector<Change>& changed) {
     if (pass > passes_max || !gather_wronged()) break;
     if (pass == passes_max) gather_part();
   }
-  for (const std::uint32_t number : gathered_) {
+  for (const auto& [number, before] : gathered_) {
     Flow& flow = flows_[number];
-    if (std::abs(flow.rate - flow.before) <= same_slack * flow.before) {
-      flow.rate = flow.before;
+    if (std::abs(flow.rate - before) <= same_slack * before) {
+      flow.rate = before;
     } else {
       changed.push_back({.flow = number, .per_second = flow.rate});
     }
@@ -186,6 +211,7 @@ bool MaxMin::gather_wronged() {
   const std::size_t before = gathered_.size();
   for (const std::uint32_t number : touched_) {
     const Edge& edge = edges_[number];
+    if (edge.at_hand == edge.users.size()) continue;
     if (edge.can_fill() || edge.bottleneck_of > 0) gather_wronged(edge, number);
   }
   return gathered_.size() > before;
@@ -197,18 +223,12 @@ void MaxMin::gather_wronged(const Edge& edge, std::uint32_t number) {
   double sum = 0;
   double most = 0;
   double level = std::numeric_limits<double>::infinity();
-  bool others = false;
   for (const User& user : edge.users) {
     const Flow& flow = flows_[user.flow];
     sum += flow.rate;
     most = std::max(most, flow.rate);
-    if (flow.gathered != change_) {
-      others = true;
-    } else if (flow.bottleneck == number) {
-      level = std::min(level, flow.rate);
-    }
+    if (flow.gathered == change_ && flow.bottleneck == number) level = std::min(level, flow.rate);
   }
-  if (!others) return;
   const auto capacity = static_cast<double>(edge.capacity);
   const bool full = capacity - sum <= full_slack * capacity;
   for (const User& user : edge.users) {
@@ -225,56 +245,74 @@ void MaxMin::gather_wronged(const Edge& edge, std::uint32_t number) {
 
 void MaxMin::share_out() {
   prepare_edges();
-  while (!candidates_.empty()) {
-    std::ranges::pop_heap(candidates_, later_candidate);
-    const auto [share, number] = candidates_.back();
-    candidates_.pop_back();
-    Edge& edge = edges_[number];
-    if (edge.unsettled == 0) continue;
-    // Shares only grow while others are settled with less: an old one is looked at again in turn.
-    if (edge.share() <= share) fill_edge(number, edge.share());
-    if (edge.unsettled == 0) continue;
-    candidates_.push_back({.share = std::max(share, edge.share()), .edge = number});
-    std::ranges::push_heap(candidates_, later_candidate);
+  while (const auto next = least_share()) fill_edge(next->edge, next->share);
+  for (const Gathered& each : gathered_) {
+    const Flow& flow = flows_[each.flow];
+    if (!flow.settled) settle(each.flow, flow.bound, nowhere);
   }
-  for (const std::uint32_t number : gathered_) {
-    Flow& flow = flows_[number];
-    if (!flow.settled) settle(flow, static_cast<double>(flow.bound), nowhere);
+}
+
+// Which edge has the least to give to each of those that it still has to serve. A settled flow
+// changes all of its edges, so that any order among them would be stale at once: looking at all of
+// them is less work, in blocks of which those that have not changed are passed over.
+std::optional<MaxMin::Candidate> MaxMin::least_share() {
+  std::size_t best = 0;
+  for (std::size_t number = 0; number < blocks_.size(); ++number) {
+    Block& block = blocks_[number];
+    if (block.changed) {
+      block.changed = false;
+      block.least = least_of(
+          std::span<const double, block_shares>(&each_share_[number * block_shares], block_shares));
+    }
+    if (block.least < blocks_[best].least) best = number;
   }
+  if (blocks_.empty() || blocks_[best].least == std::numeric_limits<double>::infinity()) {
+    return std::nullopt;
+  }
+  std::size_t place = best * block_shares;
+  while (each_share_[place] != blocks_[best].least) ++place;
+  return Candidate{.share = blocks_[best].least, .edge = sharing_[place]};
 }
 
 void MaxMin::prepare_edges() {
   ++pass_;
   touched_.clear();
-  candidates_.clear();
-  for (const std::uint32_t number : gathered_) {
-    Flow& flow = flows_[number];
+  shares_.clear();
+  each_share_.clear();
+  sharing_.clear();
+  for (const Gathered& each : gathered_) {
+    Flow& flow = flows_[each.flow];
     flow.settled = false;
     set_bottleneck(flow, nowhere);
-    for (const Hop& hop : flow.hops) {
+    for (const Hop& hop : paths_[each.flow].hops) {
       Edge& edge = edges_[hop.edge];
       if (edge.seen != pass_) {
         edge.seen = pass_;
-        edge.unsettled = 0;
+        edge.at_hand = 0;
         touched_.push_back(hop.edge);
       }
-      ++edge.unsettled;
+      ++edge.at_hand;
     }
   }
   for (const std::uint32_t number : touched_) {
     Edge& edge = edges_[number];
+    edge.place = nowhere;
     if (!edge.can_fill()) continue;
     double taken = 0;
-    if (edge.unsettled < edge.users.size()) {
+    if (edge.at_hand < edge.users.size()) {
       for (const User& user : edge.users) {
         const Flow& flow = flows_[user.flow];
         if (flow.gathered != change_) taken += flow.rate;
       }
     }
-    edge.left = std::max(0.0, static_cast<double>(edge.capacity) - taken);
-    candidates_.push_back({.share = edge.share(), .edge = number});
+    edge.place = static_cast<std::uint32_t>(shares_.size());
+    shares_.push_back({.left = std::max(0.0, static_cast<double>(edge.capacity) - taken),
+                       .flows = static_cast<double>(edge.at_hand)});
+    each_share_.push_back(shares_.back().left / shares_.back().flows);
+    sharing_.push_back(number);
   }
-  std::ranges::make_heap(candidates_, later_candidate);
+  blocks_.assign((shares_.size() + block_shares - 1) / block_shares, Block{});
+  each_share_.resize(blocks_.size() * block_shares, std::numeric_limits<double>::infinity());
 }
 
 void MaxMin::fill_edge(std::uint32_t number, double share) {
@@ -282,27 +320,32 @@ void MaxMin::fill_edge(std::uint32_t number, double share) {
   bool bounded = false;
   const auto each_unsettled = [&](auto act) {
     for (const User& user : edges_[number].users) {
-      Flow& flow = flows_[user.flow];
-      if (flow.gathered == change_ && !flow.settled) act(flow);
+      const Flow& flow = flows_[user.flow];
+      if (flow.gathered == change_ && !flow.settled) act(user.flow);
     }
   };
-  each_unsettled([&](Flow& flow) {
-    const auto bound = static_cast<double>(flow.bound);
-    if (bound > share) return;
-    settle(flow, bound, nowhere);
+  each_unsettled([&](std::uint32_t flow) {
+    if (flows_[flow].bound > share) return;
+    settle(flow, flows_[flow].bound, nowhere);
     bounded = true;
   });
-  if (!bounded) each_unsettled([&](Flow& flow) { settle(flow, share, number); });
+  if (!bounded) each_unsettled([&](std::uint32_t flow) { settle(flow, share, number); });
 }
 
-void MaxMin::settle(Flow& flow, double rate, std::uint32_t bottleneck) {
+void MaxMin::settle(std::uint32_t number, double rate, std::uint32_t bottleneck) {
+  Flow& flow = flows_[number];
   flow.rate = rate;
   flow.settled = true;
   set_bottleneck(flow, bottleneck);
-  for (const Hop& hop : flow.hops) {
-    Edge& edge = edges_[hop.edge];
-    edge.left = std::max(0.0, edge.left - rate);
-    --edge.unsettled;
+  for (const Hop& hop : paths_[number].hops) {
+    const std::uint32_t place = edges_[hop.edge].place;
+    if (place == nowhere) continue;
+    Share& share = shares_[place];
+    --share.flows;
+    share.left = std::max(0.0, share.left - rate);
+    each_share_[place] =
+        share.flows > 0 ? share.left / share.flows : std::numeric_limits<double>::infinity();
+    blocks_[place / block_shares].changed = true;
   }
 }
 
@@ -314,14 +357,14 @@ std::vector<double> MaxMin::solve_all() const {
   for (const Edge& edge : edges_) left.push_back(static_cast<double>(edge.capacity));
   std::vector<std::uint32_t> open;
   for (std::uint32_t number = 0; number < flows_.size(); ++number) {
-    if (flows_[number].limit != 0) open.push_back(number);
+    if (paths_[number].limit != 0) open.push_back(number);
   }
   while (!open.empty()) {
     std::vector<std::uint32_t> users(edges_.size());
     double level = std::numeric_limits<double>::infinity();
     for (const std::uint32_t number : open) {
-      level = std::min(level, static_cast<double>(flows_[number].limit));
-      for (const Hop& hop : flows_[number].hops) ++users[hop.edge];
+      level = std::min(level, static_cast<double>(paths_[number].limit));
+      for (const Hop& hop : paths_[number].hops) ++users[hop.edge];
     }
     for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
       if (users[edge] > 0) level = std::min(level, left[edge] / users[edge]);
@@ -330,17 +373,17 @@ std::vector<double> MaxMin::solve_all() const {
     std::vector<std::uint32_t> more;
     std::vector<std::uint32_t> done;
     for (const std::uint32_t number : open) {
-      const Flow& flow = flows_[number];
+      const Path& path = paths_[number];
       const double barely = level * (1 + rate_slack);
-      const bool ends = static_cast<double>(flow.limit) <= barely ||
-                        std::ranges::any_of(flow.hops, [&](const Hop& hop) {
+      const bool ends = static_cast<double>(path.limit) <= barely ||
+                        std::ranges::any_of(path.hops, [&](const Hop& hop) {
                           return left[hop.edge] / users[hop.edge] <= barely;
                         });
       (ends ? done : more).push_back(number);
     }
     for (const std::uint32_t number : done) {
       rates[number] = level;
-      for (const Hop& hop : flows_[number].hops) {
+      for (const Hop& hop : paths_[number].hops) {
         left[hop.edge] = std::max(0.0, left[hop.edge] - level);
       }
     }

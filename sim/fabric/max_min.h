@@ -3,6 +3,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,37 +65,52 @@ class MaxMin {
     std::uint32_t hop;  // of that flow
   };
   struct Edge {
+    Wide demand = 0;  // of all its flows at their bounds
     std::uint64_t capacity = 0;
-    Wide demand = 0;                  // of all its flows at their bounds
     std::uint32_t bottleneck_of = 0;  // of so many flows
-    std::uint32_t unsettled = 0;      // while solving: hops of flows that have no new rate yet
+    std::uint32_t at_hand = 0;        // while solving: hops of the flows at hand
+    std::uint32_t place = nowhere;    // while solving: in shares_, if it could fill
     std::uint32_t seen = 0;           // the pass that looked at it last
-    double left = 0;                  // while solving: for those hops
     std::vector<User> users;
 
     bool can_fill() const { return demand > capacity; }
-    double share() const { return left / unsettled; }
+  };
+  // What every pass reads of flows, apart from what only few changes do: so it stays in the cache.
+  struct Flow {
+    double rate = 0;
+    double bound = 0;  // its limit and that of its narrowest edge
+    std::uint32_t bottleneck = nowhere;
+    std::uint32_t gathered = 0;  // the change that gathered it last
+    bool settled = false;        // while solving
   };
   struct Hop {
     std::uint32_t edge;
     std::uint32_t place;  // in the edge's users
   };
-  struct Flow {
-    double rate = 0;
-    double before = 0;        // while solving
-    std::uint64_t limit = 0;  // its own; zero: the number is free
-    std::uint64_t bound = 0;  // and that of its narrowest edge
-    std::uint32_t bottleneck = nowhere;
-    std::uint32_t gathered = 0;  // the change that gathered it last
-    bool settled = false;        // while solving
+  struct Path {
+    std::uint64_t limit = 0;  // the flow's own; zero: the number is free
     boost::container::small_vector<Hop, 14> hops;
   };
+  struct Gathered {
+    std::uint32_t flow;
+    double before;  // its rate
+  };
+  // What an edge has left for the hops of flows that have no new rate yet.
+  struct Share {
+    double left;
+    double flows;
+  };
+  struct Block {  // of shares
+    double least = 0;
+    bool changed = true;
+  };
+  static_assert(sizeof(Edge) == 64);
   struct Candidate {
     double share;
     std::uint32_t edge;
   };
 
-  std::uint64_t bound_of(const Flow& flow) const;
+  std::uint64_t bound_of(const Path& path) const;
   void join(std::uint32_t flow, std::uint32_t edge);
   void leave(std::uint32_t flow);
   void set_bottleneck(Flow& flow, std::uint32_t edge);
@@ -106,18 +122,24 @@ class MaxMin {
   void solve(std::vector<Change>& changed);
   void share_out();
   void prepare_edges();
+  std::optional<Candidate> least_share();
   void fill_edge(std::uint32_t edge, double share);
-  void settle(Flow& flow, double rate, std::uint32_t edge);
+  void settle(std::uint32_t flow, double rate, std::uint32_t edge);
   bool gather_wronged();
   void gather_wronged(const Edge& edge, std::uint32_t number);
 
   std::vector<Edge> edges_;
   std::vector<Flow> flows_;
+  std::vector<Path> paths_;  // of flows
+  std::size_t live_ = 0;     // flows
   std::uint32_t change_ = 0;
   std::uint32_t pass_ = 0;
-  std::vector<std::uint32_t> gathered_;  // the flows at hand
-  std::vector<std::uint32_t> touched_;   // their edges
-  std::vector<Candidate> candidates_;    // a heap, the least share first
+  std::vector<Gathered> gathered_;      // the flows at hand
+  std::vector<std::uint32_t> touched_;  // their edges
+  std::vector<Share> shares_;           // of those that could fill, while solving
+  std::vector<double> each_share_;      // of them for each flow; endless where none is left
+  std::vector<std::uint32_t> sharing_;  // their edges
+  std::vector<Block> blocks_;
 };
 
 }  // namespace larder::sim

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 
 #include "core/protocol/limits.h"
-
 #include "tests/support/victim.h"
 
 namespace larder {
@@ -368,6 +368,35 @@ TEST_F(CatalogTest, TheDigestSeesEveryObjectAndMovesWithTime) {
   EXPECT_NE(digest(now + 1s), one);
   catalog.grant_lease(object, now, now + 10s);
   EXPECT_NE(digest(now), one);
+}
+
+TEST(CatalogDigest, SeesPinsAndGroups) {
+  const Time now{1000s};
+  const auto digest_of = [&](const What& what) {
+    Catalog catalog("lru");
+    const Catalog::Name k = Catalog::name(0, "k");
+    Object& object = catalog.add_unfinished(
+        k,
+        {.put_id = {.epoch = {1}, .counter = 1},
+         .size = 50_B,
+         .hard_pin = what.hard_pin,
+         .group = what.group.empty() ? std::nullopt : std::optional(Catalog::name(0, what.group))});
+    object.put = 0;
+    object.replicas.push_back({.segment = 0, .state = ReplicaState::complete});
+    catalog.publish(object, {.now = now, .soft_pin = what.soft_pin}, what.bytes);
+    Digest value;
+    catalog.add_to(value, now);
+    catalog.erase(object);
+    return value.value();
+  };
+  EXPECT_EQ(digest_of({.group = "g"}), digest_of({.group = "g"}));
+  const std::set<std::uint64_t> digests{digest_of({}),
+                                        digest_of({.group = "g"}),
+                                        digest_of({.group = "h"}),
+                                        digest_of({.soft_pin = 9s}),
+                                        digest_of({.soft_pin = 8s}),
+                                        digest_of({.hard_pin = true})};
+  EXPECT_EQ(digests.size(), 6u);
 }
 
 }  // namespace

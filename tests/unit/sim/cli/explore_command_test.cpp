@@ -188,9 +188,9 @@ TEST(ExploreCommand, SaysWhatIsWrongWithAFile) {
   for (const char* flag : {"--scenario", "--exhaustive"}) {
     const Ran ran = run({"explore", flag, path});
     EXPECT_EQ(ran.code, 1);
-    EXPECT_TRUE(has(ran.err, path + ": is a directory")) << ran.err;
+    EXPECT_TRUE(has(ran.err, path + " is a directory")) << ran.err;
   }
-  EXPECT_TRUE(has(run({"hardware", path}).err, path + ": is a directory"));
+  EXPECT_TRUE(has(run({"hardware", path}).err, path + " is a directory"));
   EXPECT_TRUE(has(run({"explore", "--scenario", path + "/none"}).err,
                   path + "/none: No such file or directory"));
   const std::string world = "node0 1KiB\nclient0\n\nmay crash node0 once\n";

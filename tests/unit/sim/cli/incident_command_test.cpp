@@ -50,7 +50,7 @@ TEST(IncidentCommand, SaysThatAKeyIsNotKnown) {
   EXPECT_EQ(run({"incident", directory, "--key", "a"}).code, 0);
   const Ran what_if = run({"incident", directory, "--policy", "fifo", "--pool-size", "0.5"});
   EXPECT_EQ(what_if.code, 0) << what_if.err;
-  EXPECT_TRUE(has(what_if.out, "policy                        lru            fifo")) << what_if.out;
+  EXPECT_TRUE(has(what_if.out, "policy                 leaf-first            fifo")) << what_if.out;
 }
 
 }  // namespace

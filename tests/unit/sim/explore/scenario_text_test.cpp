@@ -102,7 +102,12 @@ TEST(ScenarioText, WhatIsWrongIsNamedWithItsLineAndWhatIsKnown) {
             "file:4: no eviction policy is named 'mru'; there are lru, fifo, lfu, clock, "
             "sieve, s3-fifo, leaf-first, length-aware, cost-aware, lfu-da"},
            {"timing leas 1s", "file:4: 'leas' is no setting of timing; known are heartbeat"},
-           {"timing lease 0s", "file:4: no setting of timing is 0"},
+           {"timing lease 0s", "file:4: no setting of timing is shorter than 1ms"},
+           {"timing heartbeat 1ns", "file:4: no setting of timing is shorter than 1ms"},
+           {"at 2592000.5s client0 get a",
+            "file:4: '2592000.5s' is too long: up to 2592000s, which are 30 days"},
+           {"at 99999999999999999999s client0 get a",
+            "file:4: '99999999999999999999s' is too long: up to 2592000s, which are 30 days"},
            {"links lose 2", "file:4: '2' is no probability from 0 to 1"},
            {"links los 0.1", "file:4: 'los' is no fault of links; known are lose, duplicate"},
            {"at 5 client0 get a", "file:4: '5' is no time: a number and s, ms, us or ns"},

@@ -138,7 +138,7 @@ TEST(Incident, AFlippedByteIsDamageAndWhatFollowsIsLeftOut) {
   recorded.put("a");
   recorded.put("b");
   const std::size_t third = recorded.starts[2] + sizeof(FileHeader);
-  for (const std::size_t of_record : {0, 3, 8, 20}) {  // its length, low and high; sum; time
+  for (const std::size_t of_record : {0u, 3u, 8u, 20u}) {  // its length, low and high; sum; time
     std::size_t size = 0;
     const IncidentSummary summary =
         replay_changed(recorded, "00000001.calls", [&](std::string& bytes) {
@@ -215,10 +215,11 @@ TEST(Story, SaysWhyAKeyWasEvicted) {
   KeyStory waits({.key = "key/0"});
   recorded.replay(waits);
   const std::string text = to_text(waits.lines());
-  const bool by_mark = text.find("the pool was fuller than its high watermark, 95 %; policy lru") !=
-                       std::string::npos;
+  const bool by_mark =
+      text.find("the pool was fuller than its high watermark, 95 %; policy leaf-first") !=
+      std::string::npos;
   const bool by_put =
-      text.find(", 4.00 KiB, by engine waits for room; policy lru") != std::string::npos;
+      text.find(", 4.00 KiB, by engine waits for room; policy leaf-first") != std::string::npos;
   EXPECT_TRUE(by_mark || by_put) << text;
 
   // What is larger than what is free waits, and is named.
@@ -230,7 +231,7 @@ TEST(Story, SaysWhyAKeyWasEvicted) {
   large.replay(story);
   EXPECT_NE(to_text(story.lines())
                 .find("small is evicted: the put of large, 60.00 KiB, by engine waits for room; "
-                      "policy lru"),
+                      "policy leaf-first"),
             std::string::npos)
       << to_text(story.lines());
 }
@@ -303,8 +304,8 @@ TEST(WhatIf, WithTheSameSettingsIsWhatHappened) {
   EXPECT_EQ(outcome.other.evicted_objects, outcome.recorded.evicted_objects);
   EXPECT_EQ(outcome.only_recorded_hits + outcome.only_other_hits, 0u);
   EXPECT_FALSE(outcome.first.has_value());
-  EXPECT_EQ(outcome.recorded.policy, "lru");
-  EXPECT_EQ(outcome.other.policy, "lru");
+  EXPECT_EQ(outcome.recorded.policy, "leaf-first");
+  EXPECT_EQ(outcome.other.policy, "leaf-first");
   EXPECT_EQ(outcome.recorded.lease, 200ms);
   EXPECT_EQ(outcome.recorded.memory, 64_KiB);
   EXPECT_EQ(outcome.other.memory, 64_KiB);
@@ -315,7 +316,7 @@ TEST(WhatIf, NamesBothSettings) {
   fill(recorded);
   const WhatIf::Outcome smaller =
       ask(recorded, {.change = {.policy = "fifo", .lease = 300ms, .memory_factor = 0.5}});
-  EXPECT_EQ(smaller.recorded.policy, "lru");
+  EXPECT_EQ(smaller.recorded.policy, "leaf-first");
   EXPECT_EQ(smaller.other.policy, "fifo");
   EXPECT_EQ(smaller.recorded.lease, 200ms);
   EXPECT_EQ(smaller.other.lease, 300ms);
