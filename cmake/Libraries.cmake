@@ -49,7 +49,7 @@ larder_library(sim/serving    DEPENDS sim/fabric sim/serving/models core/pages w
 larder_library(sim/capacity   DEPENDS sim/serving sim/fabric core/master core/client)
 larder_library(sim/budget     DEPENDS sim/capacity core/pages core/space fmt::fmt)  # what hosts' memory goes to
 larder_library(sim/incident   DEPENDS proto/journal)
-larder_library(sim/report     DEPENDS workloads/lockstep terminal fmt::fmt)
+larder_library(sim/report     DEPENDS workloads/lockstep proto/hardware terminal fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/exhaustive sim/incident sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 

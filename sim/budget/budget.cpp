@@ -170,7 +170,8 @@ BudgetPart Host::staging() const {
   return {.name = "staging",
           .title = "staging buffers",
           .bytes = each * 2 * engines_,
-          .rule = fmt::format("{} each way for each of {} engines", size_text(each), engines_)};
+          .rule = fmt::format("{} each way and engine, of which there are {}", size_text(each),
+                              engines_)};
 }
 
 BudgetPart Host::in_flight() const {
@@ -180,7 +181,7 @@ BudgetPart Host::in_flight() const {
           .bytes = into_cache ? Bytes{} : batch() * config_.batches_under_way * engines_,
           .rule = into_cache || engines_ == 0
                       ? "reads land in the host cache, puts in the pool"
-                      : fmt::format("{} batches of {} pages for each of {} engines",
+                      : fmt::format("{} batches of {} pages of each engine, of which there are {}",
                                     config_.batches_under_way, config_.batch_pages, engines_)};
 }
 
@@ -222,10 +223,10 @@ BudgetPart Host::reserve() const {
   return {.name = "reserve",
           .title = "reserve for the system",
           .bytes = config_.reserve.value_or(reserve_each_host + reserve_each_gpu * gpus),
-          .rule = config_.reserve ? "as asked for"
-                                  : fmt::format("{}, and {} for each of {} GPUs",
-                                                exact_size_text(reserve_each_host),
-                                                exact_size_text(reserve_each_gpu), gpus)};
+          .rule = config_.reserve
+                      ? "as asked for"
+                      : fmt::format("{}, and {} for each GPU", size_text(reserve_each_host),
+                                    size_text(reserve_each_gpu))};
 }
 
 std::vector<BudgetPart> Host::parts(Bytes contributed, Bytes master) const {
