@@ -48,9 +48,10 @@ larder_library(sim/serving/models DEPENDS proto/hardware nlohmann_json::nlohmann
 larder_library(sim/serving    DEPENDS sim/fabric sim/serving/models core/pages workloads)
 larder_library(sim/capacity   DEPENDS sim/serving sim/fabric core/master core/client)
 larder_library(sim/budget     DEPENDS sim/capacity core/pages core/space fmt::fmt)  # what hosts' memory goes to
+larder_library(sim/planning   DEPENDS sim/capacity sim/cache proto/hardware fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/incident   DEPENDS proto/journal)
 larder_library(sim/report     DEPENDS workloads/lockstep proto/hardware terminal fmt::fmt nlohmann_json::nlohmann_json)
-larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/exhaustive sim/incident sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes
@@ -97,6 +98,7 @@ larder_test(unit/sim/explore    DEPENDS sim/explore LABELS quick)
 larder_test(unit/sim/exhaustive DEPENDS sim/exhaustive LABELS quick)
 larder_test(unit/sim/cache      DEPENDS sim/cache rapidcheck tests/support LABELS quick)
 larder_test(unit/sim/capacity   DEPENDS sim/capacity sim/cache LABELS quick)
+larder_test(unit/sim/planning   DEPENDS sim/planning LABELS quick)
 larder_test(unit/sim/serving    DEPENDS sim/serving tests/serving tests/support LABELS quick)
 larder_test(unit/sim/budget   DEPENDS sim/budget core/node tests/support LABELS quick)
 larder_test(unit/sim/incident   DEPENDS tests/recording LABELS quick)

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Failed("not one request was served in this time")
 
     print(f"the same {served} requests in the simulator")
-    call([simulator, "replay", *serving, "--nodes", NODES, "--memory", arguments.memory,
+    call([simulator, "lockstep", *serving, "--nodes", NODES, "--memory", arguments.memory,
           "--requests-max", served])  # fmt: skip
 
     print()

@@ -170,7 +170,7 @@ void add_replay(CLI::App& app, Status& outcome) {
       "One request after the other: the pages of each are read and compared, byte by byte, with "
       "what\n"
       "was written; those that are missing are put. The master must run with --lock-step; then\n"
-      "`larder-sim replay` with the same nodes, sizes and seed makes the same decisions, and "
+      "`larder-sim lockstep` with the same nodes, sizes and seed makes the same decisions, and "
       "their\n"
       "digests are equal.\n"
       "Example: larder replay sessions.jsonl --page-bytes 32KiB --requests-max 1000 --out result");

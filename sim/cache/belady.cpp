@@ -114,7 +114,7 @@ void Belady::request(std::span<const BlockNumber> blocks) {
   accesses_.insert(accesses_.end(), blocks.begin(), blocks.end());
 }
 
-CachePoint Belady::at(CacheBlocks blocks) const {
+CachePoint Belady::at(CacheBlocks blocks, std::vector<bool>* had) const {
   CachePoint point{.policy = "belady", .blocks = blocks};
   const std::vector<std::uint32_t> next = next_uses(accesses_);
   Held held(blocks);
@@ -126,6 +126,7 @@ CachePoint Belady::at(CacheBlocks blocks) const {
     for (std::size_t i = requests_[r]; i < end; ++i) {
       const BlockNumber block = accesses_[i];
       point.accesses += counts;
+      if (had != nullptr) had->push_back(held.contains(block));
       if (held.contains(block)) {
         point.hits += counts;
         point.leading_hits += leading ? counts : 0;

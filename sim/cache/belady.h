@@ -51,7 +51,8 @@ class Belady {
   // Only what comes from here on is counted; a second call moves the start on.
   void forget_counts() { counted_from_ = accesses_.size(); }
   // O(accesses log blocks).
-  CachePoint at(CacheBlocks blocks) const;
+  // With `had`: also, for each access in its order, whether its block was there.
+  CachePoint at(CacheBlocks blocks, std::vector<bool>* had = nullptr) const;
   // Likewise. Precondition: all requests came with sizes.
   TokenPoint at_tokens(std::optional<std::uint64_t> capacity) const;
 

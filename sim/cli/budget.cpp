@@ -4,20 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
-#include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "core/topology/topology.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/hardware_argument.h"
-#include "sim/cli/text_file.h"
+#include "sim/cli/model_argument.h"
 #include "sim/cli/trace_arguments.h"
-#include "sim/serving/models/model_file.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
 
@@ -50,23 +47,6 @@ struct Packed {
   std::uint64_t pages = 0;     // of the trace
   std::uint64_t refusals = 0;  // 0: the trace did not fill the segment
 };
-
-Result<Model> load_model(const std::string& preset_or_file) {
-  const auto presets = model_preset_names();
-  if (std::ranges::find(presets, preset_or_file) != presets.end()) {
-    return model_preset(preset_or_file);
-  }
-  std::error_code missing;
-  if (!std::filesystem::exists(preset_or_file, missing)) {
-    const Result<Model> none = model_preset(preset_or_file);
-    return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
-  }
-  LARDER_TRY(const std::string text, read_text_file(preset_or_file));
-  Result<Model> model = read_model(text);
-  if (model) return model;
-  return failed(model.error().code(),
-                printable(preset_or_file, 200) + ": " + model.error().facts().detail);
-}
 
 Status read_size(const char* option, const std::string& text, std::optional<Bytes>& size) {
   if (text.empty()) return {};

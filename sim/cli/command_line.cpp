@@ -34,15 +34,19 @@ int run_command_line(int argc, const char* const* argv) {
   Status outcome;
   add_trace(app, outcome);
   add_hit_rate(app, outcome);
+  add_policies(app, outcome);
+  add_replay(app, outcome);
+  add_explain(app, outcome);
   add_sweep(app, outcome);
   add_explore(app, outcome);
   add_ablation(app, outcome);
   add_story(app, outcome);
-  add_replay(app, outcome);
+  add_lockstep(app, outcome);
   add_compare(app, outcome);
   add_incident(app, outcome);
   add_hardware(app, outcome);
   add_budget(app, outcome);
+  add_report(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

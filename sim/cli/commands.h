@@ -18,14 +18,18 @@ int run_command_line(int argc, const char* const* argv);
 // outlives `app`.
 void add_trace(CLI::App& app, Status& outcome);
 void add_hit_rate(CLI::App& app, Status& outcome);
-void add_sweep(CLI::App& app, Status& outcome);
+void add_policies(CLI::App& app, Status& outcome);
 void add_explore(CLI::App& app, Status& outcome);
 void add_ablation(CLI::App& app, Status& outcome);
 void add_story(CLI::App& app, Status& outcome);
+void add_explain(CLI::App& app, Status& outcome);
+void add_sweep(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
+void add_lockstep(CLI::App& app, Status& outcome);
 void add_compare(CLI::App& app, Status& outcome);
 void add_incident(CLI::App& app, Status& outcome);
 void add_hardware(CLI::App& app, Status& outcome);
 void add_budget(CLI::App& app, Status& outcome);
+void add_report(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

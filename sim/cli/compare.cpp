@@ -122,7 +122,7 @@ void add_compare(CLI::App& app, Status& outcome) {
   const auto arguments = std::make_shared<CompareArguments>();
   const std::string what =
       "A directory with real.json (of larder replay --out) or sim.json (of "
-      "larder-sim replay --out), or such a file";
+      "larder-sim lockstep --out), or such a file";
   command->add_option("FIRST", arguments->first, what)->required();
   command->add_option("SECOND", arguments->second, "The same, of the other run")->required();
   command->add_option("--html", arguments->html, "Write a report with plots to this file");

@@ -3,186 +3,164 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/base/printable.h"
-#include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/run_progress.h"
+#include "sim/cli/setting_arguments.h"
+#include "sim/cli/sweep_files.h"
+#include "sim/cli/text_file.h"
+#include "sim/cli/trace_arguments.h"
+#include "sim/planning/run.h"
+#include "sim/planning/sweep_spec.h"
+#include "terminal/arguments.h"
 #include "terminal/output.h"
-#include "workloads/input_file.h"
-#include "workloads/json_problem.h"
-#include "workloads/trace.h"
+#include "terminal/progress.h"
 
 namespace larder::sim {
 namespace {
 
-using terminal::print;
 using terminal::with_thousands;
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
-
-struct SweepTrace {
-  std::string path;  // below the folder of traces
-  std::vector<CacheBlocks> sizes;
-};
-struct Sweep {
-  std::vector<SweepTrace> traces;
-  std::vector<std::string> policies;
-};
 struct SweepArguments {
-  std::filesystem::path file;
-  std::filesystem::path folder;
+  std::string spec;
+  std::string out;
+  std::uint32_t jobs = 1;
+  bool resume = false;
+  bool join = false;
 };
 
-// What one policy made of all traces.
-struct Score {
-  double miss_ratios = 0;  // their sum over all traces and sizes
-  std::uint64_t misses = 0;
+class Unwatched final : public RunWatcher {
+  void ended(const ServedRequest&) override {}
+  bool go_on(std::uint64_t, Duration) override { return true; }
 };
 
-std::unexpected<Error> wrong(std::string what) {
-  return failed(ErrorCode::bad_file, std::move(what));
+// Errors that a trace or a file has are those of all runs, and end the sweep; what a setting cannot
+// be is the result of its run.
+Result<std::vector<std::string>> cells_of(const SweepSpec& spec, std::uint64_t number) {
+  LARDER_TRY(Setting setting, spec.setting(number));
+  LARDER_CHECK(load_parts(setting));
+  LARDER_TRY(const auto trace, TraceArguments::of(spec.trace).open());
+  Unwatched watcher;
+  const Result<Run> made = run(setting, *trace, watcher);
+  if (made) return result_cells(*made);
+  if (made.error().code() == ErrorCode::invalid_params) return error_cells(made.error());
+  return std::unexpected(made.error());
 }
 
-// An object with these keys and no others, at `place` of the file.
-Status check_keys(const nlohmann::json& object, const std::string& place,
-                  const std::vector<std::string>& keys) {
-  const std::string shown = place.empty() ? "the file" : place;
-  if (!object.is_object()) {
-    return wrong(shown + " is no object with the keys " + fmt::format("{}", fmt::join(keys, ", ")));
+// The runs that are this worker's and not done yet, by some threads.
+class Workers {
+ public:
+  Workers(const SweepSpec& spec, SweepFiles& files, std::vector<std::uint64_t> runs)
+      : spec_(spec), files_(files), runs_(std::move(runs)), bar_({.title = "swept"}) {}
+
+  Status work(std::uint32_t jobs) {
+    begin_ = std::chrono::steady_clock::now();
+    {
+      std::vector<std::jthread> threads;
+      for (std::uint32_t i = 1; i < jobs; ++i) threads.emplace_back([this] { take_runs(); });
+      take_runs();
+    }
+    return status_;
   }
-  for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(keys, key) == keys.end()) {
-      return wrong(shown + " has the unknown key " + in_quotes(key) + "; known are " +
-                   fmt::format("{}", fmt::join(keys, ", ")));
+
+ private:
+  void take_runs() {
+    while (!stopped_) {
+      const std::size_t next = next_++;
+      if (next >= runs_.size()) return;
+      const auto cells = cells_of(spec_, runs_[next]);
+      const std::scoped_lock lock(mutex_);
+      Status written =
+          cells ? files_.append(runs_[next], *cells) : Status(std::unexpected(cells.error()));
+      if (!written) {
+        stopped_ = true;
+        if (status_) status_ = std::move(written);
+        return;
+      }
+      ++done_;
+      const double share = static_cast<double>(done_) / static_cast<double>(runs_.size());
+      bar_.show(share, fmt::format("{} of {} runs, {}", with_thousands(done_),
+                                   with_thousands(runs_.size()), time_left(begin_, share)));
     }
   }
-  for (const std::string& key : keys) {
-    if (!object.contains(key))
-      return wrong(place + (place.empty() ? "" : ".") + key + " is missing");
+
+  const SweepSpec& spec_;
+  SweepFiles& files_;
+  const std::vector<std::uint64_t> runs_;
+  terminal::ProgressBar bar_;
+  std::chrono::steady_clock::time_point begin_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::size_t done_ = 0;
+  Status status_;
+};
+
+Status join(const SweepSpec& spec, const SweepFiles& files, const std::string& out) {
+  LARDER_TRY(const std::uint64_t missing, files.join());
+  if (missing > 0) {
+    return terminal::print(fmt::format("{} of {} runs are not done yet: {}\n",
+                                       with_thousands(missing), with_thousands(spec.runs()), out));
   }
-  return {};
+  return terminal::print(
+      fmt::format("{} runs: {}\n", with_thousands(spec.runs()), files.whole().string()));
 }
 
-// A list that is not empty and has only what `good` says.
-template <class Good>
-Status check_list(const nlohmann::json& list, const std::string& place, const char* of_what,
-                  Good&& good) {
-  if (list.is_array() && !list.empty() && std::ranges::all_of(list, good)) return {};
-  return wrong(place + " wants a list of " + of_what + ", with at least one");
-}
-
-Result<Sweep> parse_sweep(const nlohmann::json& json) {
-  constexpr auto any = [](const nlohmann::json&) { return true; };
-  constexpr auto is_text = [](const nlohmann::json& value) { return value.is_string(); };
-  constexpr auto is_size = [](const nlohmann::json& value) { return value.is_number_unsigned(); };
-  LARDER_CHECK(check_keys(json, "", {"policies", "traces"}));
-  LARDER_CHECK(check_list(json["policies"], "policies", "names", is_text));
-  LARDER_CHECK(check_list(json["traces"], "traces", "objects", any));
-  Sweep sweep{.traces = {}, .policies = json["policies"].get<std::vector<std::string>>()};
-  for (std::size_t i = 0; i < json["traces"].size(); ++i) {
-    const auto& trace = json["traces"][i];
-    const std::string place = "traces[" + std::to_string(i) + "]";
-    LARDER_CHECK(check_keys(trace, place, {"path", "blocks"}));
-    if (!is_text(trace["path"])) return wrong(place + ".path wants a name");
-    LARDER_CHECK(check_list(trace["blocks"], place + ".blocks", "whole numbers", is_size));
-    SweepTrace& one = sweep.traces.emplace_back();
-    one.path = trace["path"];
-    for (const std::uint64_t blocks : trace["blocks"]) one.sizes.emplace_back(blocks);
+Status sweep(const SweepArguments& arguments) {
+  if (arguments.jobs == 0) {
+    return failed(ErrorCode::invalid_params, "--jobs must be at least 1");
   }
-  return sweep;
-}
-
-Result<Sweep> read_sweep(const std::filesystem::path& path) {
-  LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(path));
-  LARDER_TRY(const std::string text, file.rest(file_bytes_max));
-  Result<Sweep> sweep = [&]() -> Result<Sweep> {
-    try {
-      return parse_sweep(nlohmann::json::parse(text));
-    } catch (const nlohmann::json::exception& error) {
-      return wrong(workloads::json_problem(error));
+  LARDER_TRY(const std::string text, read_text_file(arguments.spec));
+  const Result<SweepSpec> spec = read_sweep(text);
+  if (!spec) {
+    return failed(spec.error().code(),
+                  printable(arguments.spec, 200) + ": " + spec.error().facts().detail);
+  }
+  LARDER_TRY(const WorkerPlace place, worker_place());
+  const bool again = arguments.resume || arguments.join;
+  LARDER_TRY(SweepFiles files, SweepFiles::open(arguments.out, text, *spec, place, again));
+  if (!arguments.join) {
+    std::vector<std::uint64_t> runs;
+    for (std::uint64_t run = place.number; run < spec->runs(); run += place.workers) {
+      if (!files.has(run)) runs.push_back(run);
     }
-  }();
-  if (sweep) return sweep;
-  return failed(ErrorCode::bad_file, path.string() + ": " + sweep.error().facts().detail);
-}
-
-std::string row(const std::string& name, const std::vector<std::string>& columns) {
-  std::string text = fmt::format("{:<14}", name);
-  for (const std::string& column : columns) text += fmt::format("{:>12}", column);
-  return text + "\n";
-}
-
-// The misses of each policy in each size; adds them to the scores.
-Result<std::string> table(const Sweep& sweep, const SweepTrace& trace,
-                          const std::filesystem::path& folder,
-                          std::map<std::string, Score>& scores) {
-  const std::vector<std::filesystem::path> paths{folder / trace.path};
-  LARDER_TRY(const auto reader, workloads::open_trace(paths));
-  LARDER_TRY(const auto points,
-             hit_rates(*reader, {.policies = sweep.policies, .sizes = trace.sizes}));
-  std::vector<std::string> columns;
-  for (const CacheBlocks& size : trace.sizes) columns.push_back(with_thousands(*size));
-  std::string text = "\nMisses of " + with_thousands(points.front().accesses) + " accesses in " +
-                     trace.path + ", by the blocks that the cache holds\n" + row("", columns);
-  auto point = points.begin();
-  for (const std::string& policy : sweep.policies) {
-    columns.clear();
-    for (std::size_t i = 0; i < trace.sizes.size(); ++i, ++point) {
-      // What is not reached from the start of its request is no use.
-      const std::uint64_t misses = point->accesses - point->leading_hits;
-      columns.push_back(with_thousands(misses));
-      scores[policy].misses += misses;
-      scores[policy].miss_ratios +=
-          static_cast<double>(misses) / static_cast<double>(point->accesses);
-    }
-    text += row(policy, columns);
+    Workers workers(*spec, files, std::move(runs));
+    LARDER_CHECK(workers.work(arguments.jobs));
   }
-  return text;
-}
-
-Status run(const SweepArguments& arguments) {
-  LARDER_TRY(const Sweep sweep, read_sweep(arguments.file));
-  std::map<std::string, Score> scores;
-  std::size_t points = 0;
-  for (const SweepTrace& trace : sweep.traces) {
-    LARDER_TRY(const std::string text, table(sweep, trace, arguments.folder, scores));
-    LARDER_CHECK(print(text));
-    points += trace.sizes.size();
-  }
-  std::vector<std::pair<std::string, Score>> best(scores.begin(), scores.end());
-  std::ranges::sort(best, {}, [](const auto& each) { return each.second.miss_ratios; });
-  std::string text =
-      "\nAll together, the lowest miss ratio first\n" + row("", {"miss ratio", "misses"});
-  for (const auto& [policy, score] : best) {
-    text += row(policy, {fmt::format("{:.2f} %", 100 * score.miss_ratios / double(points)),
-                         with_thousands(score.misses)});
-  }
-  return print(text + "The miss ratio is the mean over all traces and sizes.\n");
+  return join(*spec, files, arguments.out);
 }
 
 }  // namespace
 
 void add_sweep(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
-      "sweep", "Compares eviction policies over the traces and sizes that a file names");
+  CLI::App* command =
+      app.add_subcommand("sweep", "Replays a trace in many settings, into one CSV file");
   command->footer(
-      "The file is JSON: {\"policies\": [NAME, ...], \"traces\": [{\"path\": FILE_OR_FOLDER, "
-      "\"blocks\": [SIZE, ...]}, ...]}.\nA block counts as missed unless all before it in its "
-      "request are there too.\n"
-      "Example: larder-sim sweep docs/decisions/0007-sweep.json $LARDER_TRACES");
+      "SPEC is JSON: {\"trace\": FILE, \"setting\": {PARAMETER: VALUE}, \"vary\": {PARAMETER: "
+      "[VALUE, ...]\nor {\"from\", \"to\", \"step\" or \"factor\"}}, \"seeds\": 3}; parameters are "
+      "the flags of replay.\nEach row is written as its run ends; --resume goes on after an "
+      "interruption. Under mpirun or in a\nSlurm array the same command does its share of the "
+      "runs, and who is last joins them.\n"
+      "Example: larder-sim sweep sizes.json --out build/sweep --jobs 2");
   const auto arguments = std::make_shared<SweepArguments>();
-  command->add_option("FILE", arguments->file, "What to compare")->required();
-  command->add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
-      ->required();
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command->add_option("SPEC", arguments->spec, "What to run")->required();
+  command->add_option("--out", arguments->out, "A directory, for sweep.csv")->required();
+  terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
+  command->add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
+  command->add_flag("--join", arguments->join,
+                    "Run nothing: make sweep.csv of what the workers have written");
+  command->callback([arguments, &outcome] { outcome = sweep(*arguments); });
 }
 
 }  // namespace larder::sim

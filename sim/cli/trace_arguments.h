@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ class App;
 
 namespace larder::sim {
 
+struct TraceName;
+
 // What every command that reads a trace takes: TRACE..., --format and --block-size.
 struct TraceArguments {
   std::vector<std::filesystem::path> paths;
@@ -22,6 +25,14 @@ struct TraceArguments {
   std::uint32_t block_tokens = 512;
 
   Result<std::unique_ptr<workloads::TraceReader>> open() const;
+  // As files of runs have it.
+  TraceName trace_name() const;
+  static TraceArguments of(const TraceName& trace);
+  // "a.json, b.json", without their directories.
+  std::string name() const;
+  // How many requests there are, up to `at_most`, for progress bars; nothing for what can be read
+  // only once or is broken, which the run itself will tell.
+  std::optional<std::uint64_t> count_requests(std::uint64_t at_most) const;
 };
 
 // The arguments outlive `command`.

@@ -49,7 +49,6 @@ class CachedEngine::Job final : public Event, PagePool::Lookup, PagePool::Read {
   std::size_t came = 0;
   MissReason late = MissReason::timed_out;  // why those that have not come are missing
   std::size_t fetched = 0;                  // that were put into the tree, and were not there
-  std::vector<MissReason> missing;          // by block; of no meaning for those that were found
 
   // From the begin of its computation on:
   std::vector<BlockTree::Node> path;  // locked

@@ -117,7 +117,7 @@ bool CachedEngine::begin_request(Job& job) {
   record.pool_hits = static_cast<std::uint32_t>(std::min(job.fetched, on_host));
   record.host_hits = static_cast<std::uint32_t>(on_host) - record.pool_hits;
   for (std::size_t i = match.blocks; i < request.blocks.size(); ++i) {
-    ++record.misses[static_cast<std::size_t>(job.missing[i])];
+    ++record.misses[static_cast<std::size_t>(request.missing[i])];
   }
   record.computed_tokens = job.left;
   return true;

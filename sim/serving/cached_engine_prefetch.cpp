@@ -33,7 +33,7 @@ void CachedEngine::begin_prefetch(Job& job) {
   const ServedRequest& request = *job.request;
   const std::size_t blocks = request.blocks.size();
   const std::size_t here = tree_.find(request.blocks, job.anchor).blocks;
-  job.missing.assign(blocks, MissReason::not_asked);
+  job.request->missing.assign(blocks, MissReason::not_asked);
   job.prefetch = Job::Prefetch::none;
   const std::uint64_t tokens = request.record.input_tokens - tokens_of(request, here);
   const std::uint64_t more = tree_.room().host - std::min(tree_.room().host, tree_.room().gpu);
@@ -77,7 +77,7 @@ bool CachedEngine::is_ready(const Job& job) const {
 void CachedEngine::mark_as_pool_says(Job& job, std::size_t first, MissReason otherwise) {
   fill_pages(*job.request, first, job.request->blocks.size());
   for (std::size_t i = 0; i < pages_.size(); ++i) {
-    job.missing[first + i] = pool_->why_missing(pages_[i]).value_or(otherwise);
+    job.request->missing[first + i] = pool_->why_missing(pages_[i]).value_or(otherwise);
   }
 }
 
@@ -88,7 +88,7 @@ void CachedEngine::looked_up(Job& job, std::size_t leading, MissReason reason) {
   LARDER_ASSERT(end <= job.request->blocks.size());
   if (end < job.request->blocks.size()) {
     mark_as_pool_says(job, end, MissReason::behind_a_miss);
-    job.missing[end] = reason;
+    job.request->missing[end] = reason;
   }
   const std::uint64_t tokens = std::uint64_t{config_.page_tokens} * leading;
   if (leading == 0 || tokens < config_.prefetch.tokens_min || !tree_.make_host_room(leading)) {
@@ -131,7 +131,7 @@ void CachedEngine::end_prefetch(Job& job) {
   const std::size_t whole =
       leading_pages({.count = job.leading}, [&](std::size_t page) { return job.has[page] != 0; });
   for (std::size_t page = whole; page < job.leading; ++page) {
-    job.missing[first + page] = job.has[page] != 0 ? MissReason::behind_a_miss : job.late;
+    job.request->missing[first + page] = job.has[page] != 0 ? MissReason::behind_a_miss : job.late;
   }
   fetching_ -= job.leading;
   tree_.give_host(job.leading - whole);

@@ -13,6 +13,16 @@ namespace larder::sim {
 struct ServedRequest {
   std::vector<std::uint64_t> blocks;  // of its input, as pages of the engines
   RequestRecord record;
+  // By block, once it is begun: why it had to be computed. The first record.hits() of them were
+  // there, and theirs mean nothing.
+  std::vector<MissReason> missing;
+};
+
+// Gets each request once, in the order in which they end. It may keep nothing of it.
+class RecordSink {
+ public:
+  virtual ~RecordSink() = default;
+  virtual void take(const ServedRequest& request) = 0;
 };
 
 // What becomes of requests; told once for each.

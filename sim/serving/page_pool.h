@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "core/topology/topology.h"
 
@@ -30,6 +31,7 @@ enum class MissReason : std::uint8_t {
   not_asked,      // the engine asked no pool: too few pages, or no host memory to read them into
 };
 inline constexpr std::size_t miss_reasons = 9;
+std::string_view miss_reason_name(MissReason reason);  // "not_visible" ...
 
 // The pool, as the engines of a simulated cluster use it. Each call takes virtual time: the way to
 // the master and its queue, and for reads and puts the way of the bytes over the fabric. What is

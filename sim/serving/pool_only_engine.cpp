@@ -85,11 +85,11 @@ void PoolOnlyEngine::submit(ServedRequest& request) {
 
 void PoolOnlyEngine::looked_up(Job& job, std::size_t leading, MissReason reason) {
   ServedRequest& request = *job.request;
+  request.missing.resize(request.blocks.size());
   fill_pages(request, leading);
   for (std::size_t i = 0; i < pages_.size(); ++i) {
-    const MissReason why =
+    request.missing[leading + i] =
         i == 0 ? reason : pool_.why_missing(pages_[i]).value_or(MissReason::behind_a_miss);
-    ++request.record.misses[static_cast<std::size_t>(why)];
   }
   job.leading = leading;
   job.has.assign(leading, 0);
@@ -107,8 +107,10 @@ void PoolOnlyEngine::finish(Job& job) {
   const std::size_t whole =
       leading_pages({.count = job.leading}, [&](std::size_t page) { return job.has[page] != 0; });
   for (std::size_t page = whole; page < job.leading; ++page) {
-    const MissReason why = job.has[page] != 0 ? MissReason::behind_a_miss : job.late;
-    ++record.misses[static_cast<std::size_t>(why)];
+    request.missing[page] = job.has[page] != 0 ? MissReason::behind_a_miss : job.late;
+  }
+  for (std::size_t page = whole; page < request.missing.size(); ++page) {
+    ++record.misses[static_cast<std::size_t>(request.missing[page])];
   }
   record.pool_hits = static_cast<std::uint32_t>(whole);
   record.prefetch_end = record.prefill_begin = record.first_token = record.end = kernel_.now();

@@ -59,11 +59,4 @@ struct RequestRecord {
   bool operator==(const RequestRecord&) const = default;
 };
 
-// Gets each record once, in the order in which requests end.
-class RecordSink {
- public:
-  virtual ~RecordSink() = default;
-  virtual void take(const RequestRecord& record) = 0;
-};
-
 }  // namespace larder::sim

@@ -113,6 +113,7 @@ Status Serving::arrive(const workloads::Request& request, std::uint64_t number) 
                    .output_tokens = request.output_tokens,
                    .arrival = kernel_.now(),
                    .blocks = static_cast<std::uint32_t>(served.blocks.size())};
+  served.missing.clear();
   ++totals_.arrived;
   note_arrival();
   const std::optional<std::size_t> engine = router_.choose(served, up_);
@@ -156,7 +157,7 @@ void Serving::ended(ServedRequest& request) {
     totals_.input_tokens += record.input_tokens;
     totals_.computed_tokens += record.computed_tokens;
   }
-  sink_.take(record);
+  sink_.take(request);
   const std::optional<workloads::Speaker> speaker = record.speaker;
   free_requests_.push_back(&request);
   if (speaker) arrivals_->ended(*speaker);

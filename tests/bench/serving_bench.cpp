@@ -22,7 +22,7 @@ constexpr std::uint32_t engines = 8;
 
 class Count final : public RecordSink {
  public:
-  void take(const RequestRecord& record) override { blocks += record.blocks; }
+  void take(const ServedRequest& request) override { blocks += request.record.blocks; }
   std::uint64_t blocks = 0;
 };
 

@@ -28,6 +28,7 @@ TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
                                              {"trace", "generate"},
                                              {"hit-rate"},
                                              {"replay"},
+                                             {"lockstep"},
                                              {"compare"},
                                              {"hardware"},
                                              {"budget"}}) {
@@ -235,7 +236,7 @@ TEST(Defaults, ShowSomethingOnTheShippedSample) {
   const json rates = json::parse(run({"hit-rate", sample, "--policy", "lru", "--json"}).out);
   EXPECT_LT(rates.front().at("hit_ratio").get<double>(),
             0.8 * rates.back().at("hit_ratio").get<double>());
-  const Ran replay = run({"replay", sample, "--verify", "off", "--json"});
+  const Ran replay = run({"lockstep", sample, "--verify", "off", "--json"});
   ASSERT_EQ(replay.code, 0) << replay.err;
   EXPECT_GT(json::parse(replay.out).at("evictions"), 0);
 }
@@ -252,12 +253,12 @@ TEST(HitRate, AsJsonIsAnArrayInTheOrderAsked) {
     {"policy": "fifo", "blocks": 0, "accesses": 4, "hits": 0, "hit_ratio": 0.0}])"));
 }
 
-TEST(Replay, PrintsItsNumbersAndKeepsThemWithPoints) {
+TEST(Lockstep, PrintsItsNumbersAndKeepsThemWithPoints) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file("t.jsonl", two_lines);
   const std::string out = directory.path() / "out";
-  const Ran ran = run({"replay", trace, "--nodes", "1", "--memory", "1MiB", "--page-bytes", "4 KiB",
-                       "--out", out, "--json"});
+  const Ran ran = run({"lockstep", trace, "--nodes", "1", "--memory", "1MiB", "--page-bytes",
+                       "4 KiB", "--out", out, "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const json printed = json::parse(ran.out);
   EXPECT_EQ(printed.at("world"), "sim");
@@ -275,15 +276,15 @@ TEST(Replay, PrintsItsNumbersAndKeepsThemWithPoints) {
   EXPECT_EQ(json::parse(file).at("series").size(), 2u);
 }
 
-TEST(Replay, E10ABrokenTraceIsExitCode1WithTheLine) {
+TEST(Lockstep, E10ABrokenTraceIsExitCode1WithTheLine) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file("t.jsonl", two_lines + "{\"timestamp\": 2");
-  const Ran ran = run({"replay", trace});
+  const Ran ran = run({"lockstep", trace});
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.err.find("line 3"), std::string::npos) << ran.err;
 }
 
-TEST(Replay, WrongUsageIsExitCode2AndNamesTheFlag) {
+TEST(Lockstep, WrongUsageIsExitCode2AndNamesTheFlag) {
   const TemporaryDirectory directory;
   const std::string trace = directory.file("t.jsonl", two_lines);
   for (const std::vector<std::string>& flags :
@@ -294,7 +295,7 @@ TEST(Replay, WrongUsageIsExitCode2AndNamesTheFlag) {
                                              {"--page-bytes", "0"},
                                              {"--policy", "random"},
                                              {"--verify", "perhaps"}}) {
-    std::vector<std::string> arguments{"replay", trace};
+    std::vector<std::string> arguments{"lockstep", trace};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     const Ran ran = run(arguments);
     EXPECT_EQ(ran.code, 2) << flags[0] << ' ' << flags[1];
@@ -308,15 +309,15 @@ TEST(Compare, SaysThatTwoRunsAgreeOrWhereTheyPart) {
   const std::string a = directory.path() / "a";
   const std::string b = directory.path() / "b";
   const std::string html = directory.path() / "report.html";
-  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--out", a}).code, 0);
-  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--out", b}).code, 0);
+  ASSERT_EQ(run({"lockstep", trace, "--page-bytes", "4KiB", "--out", a}).code, 0);
+  ASSERT_EQ(run({"lockstep", trace, "--page-bytes", "4KiB", "--out", b}).code, 0);
   const Ran same = run({"compare", a, b + "/sim.json", "--html", html});
   EXPECT_EQ(same.code, 0) << same.err;
   EXPECT_NE(same.out.find("decisions of 2 requests are the same"), std::string::npos);
   EXPECT_TRUE(std::filesystem::file_size(html) > 1000);
 
-  ASSERT_EQ(run({"replay", trace, "--page-bytes", "4KiB", "--requests-max", "1", "--out", b}).code,
-            0);
+  ASSERT_EQ(
+      run({"lockstep", trace, "--page-bytes", "4KiB", "--requests-max", "1", "--out", b}).code, 0);
   const Ran different = run({"compare", a, b, "--json"});
   EXPECT_EQ(different.code, 1);
   EXPECT_NE(different.err.find("2 of simulated 1, 1 of simulated 2"), std::string::npos);

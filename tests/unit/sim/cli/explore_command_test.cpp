@@ -142,7 +142,7 @@ TEST(ExploreCommand, RefusesFlagsThatWouldDoNothing) {
   }
 }
 
-TEST(SweepCommand, NamesThePlaceOfWhatIsWrong) {
+TEST(PoliciesCommand, NamesThePlaceOfWhatIsWrong) {
   const TemporaryDirectory directory;
   for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
            {R"({"traces": [{"path": "t"}], "policies": ["lru"]})", "traces[0].blocks is missing"},
@@ -152,7 +152,7 @@ TEST(SweepCommand, NamesThePlaceOfWhatIsWrong) {
             "traces[0].blocks wants a list of whole numbers"},
            {R"({"traces": [], "policies": ["lru"]})", "traces wants a list"},
            {R"({"traces": []})", "policies is missing"}}) {
-    const Ran ran = run({"sweep", directory.file("sweep.json", text), directory.path()});
+    const Ran ran = run({"policies", directory.file("sweep.json", text), directory.path()});
     EXPECT_EQ(ran.code, 1);
     EXPECT_TRUE(has(ran.err, "sweep.json: " + error)) << ran.err;
   }

@@ -34,7 +34,7 @@ using workloads::BlockId;
 using workloads::Request;
 
 struct Records final : RecordSink {
-  void take(const RequestRecord& record) override { all.push_back(record); }
+  void take(const ServedRequest& request) override { all.push_back(request.record); }
   std::vector<RequestRecord> all;
 };
 

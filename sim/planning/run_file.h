@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/error.h"
+#include "sim/planning/run.h"
+
+namespace larder::sim {
+
+// Which trace a run was of.
+struct TraceName {
+  std::vector<std::string> paths;
+  std::string format;  // empty: found out
+  std::uint32_t block_tokens = 512;
+  bool operator==(const TraceName&) const = default;
+};
+
+// run.json: all of a run but what is of single requests and links; docs/planning.md has its schema.
+// The same run gives the same text. Ends with a line end.
+std::string run_json(const Run& run, const TraceName& trace);
+
+// What is needed to make the run again, and what it came to, as far as runs are compared.
+struct RunSummary {
+  Setting setting;
+  TraceName trace;
+  std::uint64_t requests = 0;
+  std::uint64_t pages = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t state_hash = 0;
+};
+// Errors: bad_file, with the place. A version that is not ours is one.
+Result<RunSummary> read_run(std::string_view text);
+
+}  // namespace larder::sim

@@ -1,0 +1,113 @@
+#include "sim/planning/setting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/base/printable.h"
+#include "core/eviction/policy.h"
+#include "core/protocol/limits.h"
+
+namespace larder::sim {
+namespace {
+
+constexpr std::uint32_t hosts_max = 10'000;
+constexpr std::uint32_t engines_max = 10'000;
+constexpr std::uint32_t nodes_max = 10'000;
+constexpr std::uint32_t intervals_max = 100'000;
+
+Status wrong(std::string what) { return failed(ErrorCode::invalid_params, std::move(what)); }
+
+Status range(std::string_view parameter, std::uint64_t value, std::uint64_t least,
+             std::uint64_t most) {
+  if (value >= least && value <= most) return {};
+  return wrong(std::string(parameter) + " is " + std::to_string(value) + "; it can be from " +
+               std::to_string(least) + " to " + std::to_string(most));
+}
+
+// The GPU in the name of a preset, such as "h800" of "8xh800-8x200".
+std::string gpu_in(std::string_view cluster) {
+  const std::size_t x = cluster.find('x');
+  if (x == std::string_view::npos) return {};
+  cluster.remove_prefix(x + 1);
+  return std::string(cluster.substr(0, cluster.find('-')));
+}
+
+}  // namespace
+
+std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_t page_tokens) {
+  const Bytes page = kv_bytes_per_token(model, type) * page_tokens;
+  if (model.latent) return {page};
+  return {page / 2, page / 2};
+}
+
+Result<Gpu> Setting::gpu_numbers() const {
+  std::string name = gpu;
+  if (name == "auto") {
+    const std::string inside = gpu_in(cluster);
+    const std::vector<std::string_view> known = gpu_preset_names();
+    if (std::ranges::find(known, inside) == known.end()) {
+      return failed(ErrorCode::invalid_params,
+                    "the name of the cluster, " + in_quotes(cluster) +
+                        ", does not tell which GPUs it has: say it with gpu");
+    }
+    name = inside;
+  }
+  return gpu_preset(name);
+}
+
+Result<Hardware> Setting::machines() const {
+  Hardware machines = hardware;
+  if (hosts == 0) return machines;
+  if (machines.hosts.size() != 1) {
+    return failed(ErrorCode::invalid_params, "hosts is " + std::to_string(hosts) +
+                                                 ", but the cluster has " +
+                                                 std::to_string(machines.hosts.size()) +
+                                                 " kinds of host: their numbers are in its file");
+  }
+  machines.hosts.front().count = hosts;
+  return machines;
+}
+
+Status Setting::check() const {
+  LARDER_CHECK(range("hosts", hosts, 0, hosts_max));
+  LARDER_CHECK(range("engines", engines, 1, engines_max));
+  LARDER_CHECK(range("gpus-per-engine", gpus_per_engine, 1, 512));
+  LARDER_CHECK(range("nodes", nodes, 1, nodes_max));
+  LARDER_CHECK(range("replicas", replicas, 1, std::min(replicas_max, nodes)));
+  LARDER_CHECK(range("stripes-max", stripes_max, 1, 64));
+  LARDER_CHECK(range("batch-pages", batch_pages, 1, 65'536));
+  LARDER_CHECK(range("batches", batches, 1, 65'536));
+  LARDER_CHECK(range("chunk-tokens", engine.chunk_tokens, 1, 1u << 30));
+  LARDER_CHECK(range("waiting-max", engine.waiting_max, 1, 1u << 30));
+  LARDER_CHECK(range("selective-uses", engine.selective_uses, 1, 1u << 30));
+  LARDER_CHECK(range("intervals", intervals, 2, intervals_max));
+  if (memory_per_node && *memory_per_node == Bytes{}) {
+    return wrong("memory-per-node is 0, which makes a pool of zero bytes");
+  }
+  if (memory_per_node && *memory_per_node > unlimited_node) {
+    return wrong("memory-per-node is more than the 256 TiB that a master takes of a node");
+  }
+  if (!(std::isfinite(speed) && speed > 0)) return wrong("speed must be above 0");
+  if (!(std::isfinite(gpu_speed) && gpu_speed > 0)) return wrong("gpu-speed must be above 0");
+  if (!(std::isfinite(master_speed) && master_speed > 0)) {
+    return wrong("master-speed must be above 0");
+  }
+  if (!(gpu_memory_share > 0 && gpu_memory_share <= 1)) {
+    return wrong("gpu-memory-share must be above 0, and at most 1");
+  }
+  if (lease <= Duration(0)) return wrong("lease must be above 0");
+  LARDER_CHECK(watermarks.check());
+  if (closed && every > Duration(0)) {
+    return wrong(
+        "every says when requests come, and in a closed loop that is when those before "
+        "them have ended: only one of the two");
+  }
+  if (sessions > 0 && !closed) return wrong("sessions at once are of a closed loop");
+  if (const Status known = check_policy(policy); !known) {
+    return wrong("policy: " + known.error().facts().detail);
+  }
+  return {};
+}
+
+}  // namespace larder::sim
