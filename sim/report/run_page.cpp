@@ -13,8 +13,9 @@
 #include "core/base/printable.h"
 #include "proto/hardware/hardware_file.h"
 #include "proto/hardware/json_object.h"
-#include "sim/report/run_script.h"
-#include "sim/report/style.h"
+#include "sim/report/checked_json.h"
+#include "sim/report/script_page.h"
+#include "sim/report/scripts.h"
 #include "terminal/arguments.h"
 
 namespace larder::sim {
@@ -29,74 +30,10 @@ constexpr std::string_view explanation =
     "to its first token. How far these numbers can be trusted, and what is not modelled, is in "
     "docs/simulator.md; what the files have that this page was made of, in docs/planning.md.";
 
-std::unexpected<Error> bad(std::string_view file, std::string_view place, std::string_view what) {
-  return failed(ErrorCode::bad_file, fmt::format("{}: {}: {}", file, place, what));
-}
+constexpr std::string_view run_file = "run.json";
+constexpr std::string_view links_file = "links.csv";
 
 // ---- run.json -----------------------------------------------------------------------------------
-
-enum class Kind : std::uint8_t {
-  number,
-  maybe_number,
-  text,
-  maybe_text,
-  list,
-  object,
-  maybe_object
-};
-
-bool is_of(const json& value, Kind kind) {
-  switch (kind) {
-    case Kind::number:
-      return value.is_number();
-    case Kind::maybe_number:
-      return value.is_number() || value.is_null();
-    case Kind::text:
-      return value.is_string();
-    case Kind::maybe_text:
-      return value.is_string() || value.is_null();
-    case Kind::list:
-      return value.is_array();
-    case Kind::object:
-      return value.is_object();
-    case Kind::maybe_object:
-      return value.is_object() || value.is_null();
-  }
-  return false;
-}
-
-std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 7> names{
-      "a number", "a number or null", "a text",           "a text or null",
-      "a list",   "an object",        "an object or null"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-struct Wanted {
-  std::string_view name;
-  Kind kind;
-};
-
-// That it is an object with such members, among others.
-Status check_members(const json& value, const std::string& place, std::span<const Wanted> wanted) {
-  if (!value.is_object()) return bad("run.json", place, "wants an object");
-  for (const Wanted& member : wanted) {
-    const auto found = value.find(std::string(member.name));
-    const std::string at = fmt::format("{}/{}", place, member.name);
-    if (found == value.end()) return bad("run.json", at, "is missing");
-    if (!is_of(*found, member.kind)) {
-      return bad("run.json", at, fmt::format("wants {}", name_of(member.kind)));
-    }
-  }
-  return {};
-}
-
-Status check_each(const json& list, const std::string& place, std::span<const Wanted> wanted) {
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    LARDER_CHECK(check_members(list[i], fmt::format("{}/{}", place, i), wanted));
-  }
-  return {};
-}
 
 // The columns that the page draws, and that all of them are equally long.
 Status check_intervals(const json& intervals) {
@@ -125,20 +62,20 @@ Status check_intervals(const json& intervals) {
                                                    "master_busy_share"};
   for (const std::string_view name : drawn) {
     if (!intervals.contains(std::string(name))) {
-      return bad("run.json", fmt::format("/intervals/{}", name), "is missing");
+      return bad_file(run_file, fmt::format("/intervals/{}", name), "is missing");
     }
   }
   const std::size_t rows = intervals["end_s"].size();
   for (const auto& [name, column] : intervals.items()) {
     const std::string place = fmt::format("/intervals/{}", printable(name, 60));
-    if (!column.is_array()) return bad("run.json", place, "wants a list");
+    if (!column.is_array()) return bad_file(run_file, place, "wants a list");
     if (column.size() != rows) {
-      return bad("run.json", place,
-                 fmt::format("has {} values, and end_s {}", column.size(), rows));
+      return bad_file(run_file, place,
+                      fmt::format("has {} values, and end_s {}", column.size(), rows));
     }
     for (const json& value : column) {
       if (!is_of(value, Kind::maybe_number))
-        return bad("run.json", place, "wants numbers or nulls");
+        return bad_file(run_file, place, "wants numbers or nulls");
     }
   }
   return {};
@@ -146,47 +83,48 @@ Status check_intervals(const json& intervals) {
 
 Status check_totals(const json& run) {
   constexpr std::array requests{Wanted{"arrived", Kind::number}, Wanted{"completed", Kind::number}};
-  LARDER_CHECK(check_members(run["requests"], "/requests", requests));
+  LARDER_CHECK(check_members(run["requests"], {run_file, "/requests"}, requests));
   constexpr std::array pages{
       Wanted{"asked", Kind::number},           Wanted{"hits", Kind::number},
       Wanted{"missed", Kind::number},          Wanted{"gpu_hits", Kind::number},
       Wanted{"host_hits", Kind::number},       Wanted{"pool_hits", Kind::number},
       Wanted{"hit_ratio", Kind::maybe_number}, Wanted{"misses_by_reason", Kind::object}};
-  LARDER_CHECK(check_members(run["pages"], "/pages", pages));
+  LARDER_CHECK(check_members(run["pages"], {run_file, "/pages"}, pages));
   for (const auto& [name, number] : run["pages"]["misses_by_reason"].items()) {
     if (!number.is_number()) {
-      return bad("run.json", "/pages/misses_by_reason/" + printable(name, 60), "wants a number");
+      return bad_file(run_file, "/pages/misses_by_reason/" + printable(name, 60), "wants a number");
     }
     if (!run["intervals"].contains("missed_" + name)) {
-      return bad("run.json", "/intervals/missed_" + printable(name, 60), "is missing");
+      return bad_file(run_file, "/intervals/missed_" + printable(name, 60), "is missing");
     }
   }
   constexpr std::array ttft{
       Wanted{"p50_s", Kind::maybe_number}, Wanted{"p90_s", Kind::maybe_number},
       Wanted{"p99_s", Kind::maybe_number}, Wanted{"histogram_from_s_until_s_count", Kind::list}};
-  LARDER_CHECK(check_members(run["ttft"], "/ttft", ttft));
+  LARDER_CHECK(check_members(run["ttft"], {run_file, "/ttft"}, ttft));
   for (const json& bucket : run["ttft"]["histogram_from_s_until_s_count"]) {
     if (!bucket.is_array() || bucket.size() != 3 || !bucket[0].is_number() ||
         !bucket[1].is_number() || !bucket[2].is_number()) {
-      return bad("run.json", "/ttft/histogram_from_s_until_s_count", "wants lists of 3 numbers");
+      return bad_file(run_file, "/ttft/histogram_from_s_until_s_count", "wants lists of 3 numbers");
     }
   }
   constexpr std::array pressure{Wanted{"load", Kind::maybe_number},
                                 Wanted{"waiting_most", Kind::number}};
-  LARDER_CHECK(check_members(run["pressure"], "/pressure", pressure));
+  LARDER_CHECK(check_members(run["pressure"], {run_file, "/pressure"}, pressure));
   constexpr std::array pool{Wanted{"evicted_bytes", Kind::number},
                             Wanted{"evicted_objects", Kind::number}};
-  LARDER_CHECK(check_members(run["pool"], "/pool", pool));
+  LARDER_CHECK(check_members(run["pool"], {run_file, "/pool"}, pool));
   constexpr std::array sizes{Wanted{"pool_bytes", Kind::maybe_number}};
-  return check_members(run["sizes"], "/sizes", sizes);
+  return check_members(run["sizes"], {run_file, "/sizes"}, sizes);
 }
 
 Status check_run(const json& run) {
   if (!run.is_object() || run.value("format", json()) != "larder-run") {
-    return bad("run.json", "/format", "wants \"larder-run\", as larder-sim replay --out writes it");
+    return bad_file(run_file, "/format",
+                    "wants \"larder-run\", as larder-sim replay --out writes it");
   }
   if (run.value("version", json()) != 1) {
-    return bad("run.json", "/version", "this program reads version 1");
+    return bad_file(run_file, "/version", "this program reads version 1");
   }
   constexpr std::array members{
       Wanted{"trace", Kind::object},       Wanted{"setting", Kind::object},
@@ -198,28 +136,28 @@ Status check_run(const json& run) {
       Wanted{"busiest_links", Kind::list}, Wanted{"faults", Kind::list},
       Wanted{"notes", Kind::list},         Wanted{"intervals", Kind::object},
       Wanted{"hardware", Kind::object},    Wanted{"model", Kind::object}};
-  LARDER_CHECK(check_members(run, "", members));
+  LARDER_CHECK(check_members(run, {run_file, ""}, members));
   LARDER_CHECK(check_intervals(run["intervals"]));
   LARDER_CHECK(check_totals(run));
   constexpr std::array fault{Wanted{"fault", Kind::text}, Wanted{"begin_s", Kind::number},
                              Wanted{"end_s", Kind::maybe_number}};
-  LARDER_CHECK(check_each(run["faults"], "/faults", fault));
+  LARDER_CHECK(check_each(run["faults"], {run_file, "/faults"}, fault));
   constexpr std::array link{Wanted{"link", Kind::text}, Wanted{"bytes", Kind::number},
                             Wanted{"bytes_per_s", Kind::number}, Wanted{"share", Kind::number},
                             Wanted{"peak_share", Kind::number}};
-  LARDER_CHECK(check_each(run["busiest_links"], "/busiest_links", link));
+  LARDER_CHECK(check_each(run["busiest_links"], {run_file, "/busiest_links"}, link));
   for (const json& note : run["notes"]) {
-    if (!note.is_string()) return bad("run.json", "/notes", "wants texts");
+    if (!note.is_string()) return bad_file(run_file, "/notes", "wants texts");
   }
   constexpr std::array trace{Wanted{"paths", Kind::list}};
-  LARDER_CHECK(check_members(run["trace"], "/trace", trace));
+  LARDER_CHECK(check_members(run["trace"], {run_file, "/trace"}, trace));
   for (const json& path : run["trace"]["paths"]) {
-    if (!path.is_string()) return bad("run.json", "/trace/paths", "wants texts");
+    if (!path.is_string()) return bad_file(run_file, "/trace/paths", "wants texts");
   }
   constexpr std::array model{Wanted{"name", Kind::text}};
-  LARDER_CHECK(check_members(run["model"], "/model", model));
+  LARDER_CHECK(check_members(run["model"], {run_file, "/model"}, model));
   const Result<Hardware> hardware = read_hardware(run["hardware"].dump());
-  if (!hardware) return bad("run.json", "/hardware", hardware.error().facts().detail);
+  if (!hardware) return bad_file(run_file, "/hardware", hardware.error().facts().detail);
   return {};
 }
 
@@ -271,17 +209,18 @@ Result<ordered_json> links_json(std::string_view text) {
   std::vector<double> ends;
   std::map<std::uint64_t, Edge> edges;
   if (!text.empty() && take(text, '\n') != head) {
-    return bad("links.csv", "line 1", fmt::format("wants {}", head));
+    return bad_file(links_file, "line 1", fmt::format("wants {}", head));
   }
   for (std::uint64_t number = 2; !text.empty(); ++number) {
     const std::optional<LinkRow> row = read_row(take(text, '\n'));
-    if (!row) return bad("links.csv", fmt::format("line {}", number), "is no row of such a table");
+    if (!row)
+      return bad_file(links_file, fmt::format("line {}", number), "is no row of such a table");
     if (ends.empty() || row->end_s > ends.back()) {
       begins.push_back(row->begin_s);
       ends.push_back(row->end_s);
     }
     if (row->end_s < ends.back()) {
-      return bad("links.csv", fmt::format("line {}", number), "times go back");
+      return bad_file(links_file, fmt::format("line {}", number), "times go back");
     }
     Edge& edge = edges[row->edge];
     edge.link = row->link;
@@ -300,41 +239,17 @@ Result<ordered_json> links_json(std::string_view text) {
       {"begins_s", std::move(begins)}, {"ends_s", std::move(ends)}, {"edges", std::move(list)}};
 }
 
-// JSON inside of a script element, which only its end tag can leave.
-std::string held(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (const char c : text) {
-    if (c == '<') {
-      result += "\\u003c";
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 }  // namespace
 
 Result<std::string> run_html(const RunFiles& files) {
   const Result<json> run = parse_json(files.run);
-  if (!run) return bad("run.json", "the text", run.error().facts().detail);
+  if (!run) return bad_file(run_file, "the text", run.error().facts().detail);
   LARDER_CHECK(check_run(*run));
   LARDER_TRY(const ordered_json links, links_json(files.links));
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-      "<title>A replay</title>\n<style>{}</style></head>\n"
-      "<body><main>\n<h1>A replay</h1>\n<p class=\"lead\"></p>\n"
-      "<noscript><p>This page draws its plots with a script, which is switched "
-      "off.</p></noscript>\n"
-      "<footer>{}</footer>\n</main>\n"
-      "<script type=\"application/json\" id=\"run\">{}</script>\n"
-      "<script type=\"application/json\" id=\"links\">{}</script>\n"
-      "<script>{}</script>\n</body></html>\n",
-      page_style(), explanation, held(files.run), held(links.dump()), run_script());
+  const std::string links_text = links.dump();
+  const std::array elements{PageElement{"run", files.run}, PageElement{"links", links_text}};
+  return script_page(
+      {.title = "A replay", .footer = explanation, .elements = elements, .script = run_script()});
 }
 
 }  // namespace larder::sim

@@ -55,7 +55,8 @@ svg .band { stroke-width: 7; stroke-opacity: .32; }
 svg .thin { stroke-width: 1.7; }
 svg .a { stroke: var(--a); } svg .b { stroke: var(--b); }
 footer { margin-top: 2.2rem; font-size: .9rem; border-top: 1px solid var(--rule); padding-top: .8rem; }
-/* Of a run. */
+/* What scripts draw. */
+.data th, .data td { overflow-wrap: normal; }
 p.verdict { margin: 0 0 .6rem; }
 figure svg .c { stroke: var(--c); } figure svg .d { stroke: var(--d); } figure svg .e { stroke: var(--e); }
 svg path.stroke { stroke-width: 1.7; } svg path.fill { stroke: none; fill-opacity: .62; }
@@ -63,7 +64,7 @@ svg path.fill.a { fill: var(--a); } svg path.fill.b { fill: var(--b); } svg path
 svg path.fill.d { fill: var(--d); } svg path.fill.e { fill: var(--e); }
 svg .hair { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
 svg .fault { fill: var(--fault); fill-opacity: .22; }
-svg .dot.b { fill: var(--b); stroke: none; }
+svg .dot { stroke: none; } svg .dot.b { fill: var(--b); } svg .dot.c { fill: var(--c); }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem .9rem; font-size: .84rem; min-height: 1.6em;
   align-content: start; font-variant-numeric: tabular-nums; }
 .legend i { display: inline-block; width: 14px; height: 9px; margin-right: .35em; border-radius: 2px; }
