@@ -21,6 +21,7 @@ constexpr std::uint32_t spines_max = 1'024;
 constexpr Bytes rate_max{1'000'000'000'000'000};  // 1 PB/s
 constexpr Bytes capacity_max{std::uint64_t{1} << 60};
 constexpr std::uint64_t messages_max = 1'000'000'000'000;
+constexpr double price_max = 1e9;
 constexpr Duration latency_max{1'000'000'000};
 
 constexpr std::array<std::pair<PartKind, std::string_view>, 9> kind_names{{
@@ -122,6 +123,10 @@ class HostCheck {
     LARDER_CHECK(check_name(place_ + "/name", host_.name));
     LARDER_CHECK(check_range(place_ + "/count", host_.count, 1, hosts_max));
     LARDER_CHECK(check_costs(place_ + "/costs", host_.costs));
+    if (const double price = host_.price_per_hour.value_or(0);
+        !(price >= 0 && price <= price_max)) {
+      return wrong(place_ + "/price_per_hour", "not from 0 to 1000000000");
+    }
     LARDER_CHECK(check_parts());
     for (std::size_t link = 0; link < host_.links.size(); ++link) LARDER_CHECK(check_link(link));
     return check_paths();

@@ -72,6 +72,8 @@ struct HardwareHost {
   std::vector<HardwarePart> parts;
   std::vector<HardwareLink> links;
   TransferCosts costs;
+  // What one such host costs an hour, in whatever money the reader counts; presets have none.
+  std::optional<double> price_per_hour;
   bool operator==(const HardwareHost&) const = default;
 };
 

@@ -88,8 +88,9 @@ Status read_costs(const json& value, const std::string& place, TransferCosts& co
 }
 
 Status read_preset(const json& value, const std::string& place, std::vector<HardwareHost>& hosts) {
-  LARDER_TRY(const JsonObject object,
-             JsonObject::make(value, place, {.needed = {"preset", "count"}, .allowed = {"name"}}));
+  LARDER_TRY(const JsonObject object, JsonObject::make(value, place,
+                                                       {.needed = {"preset", "count"},
+                                                        .allowed = {"name", "price_per_hour"}}));
   LARDER_TRY(const std::string name, object.text("preset"));
   Result<Hardware> preset = hardware_preset(name);
   if (!preset) return wrong_json(object.place("preset"), preset.error().facts().detail);
@@ -98,16 +99,17 @@ Status read_preset(const json& value, const std::string& place, std::vector<Hard
   if (object.has("name")) {
     LARDER_TRY(host.name, object.text("name"));
   }
+  LARDER_CHECK(object.decimal("price_per_hour", host.price_per_hour));
   hosts.push_back(std::move(host));
   return {};
 }
 
 Status read_host(const json& value, const std::string& place, std::vector<HardwareHost>& hosts) {
   if (value.is_object() && value.contains("preset")) return read_preset(value, place, hosts);
-  LARDER_TRY(
-      const JsonObject object,
-      JsonObject::make(value, place,
-                       {.needed = {"name", "count", "parts", "links"}, .allowed = {"costs"}}));
+  LARDER_TRY(const JsonObject object,
+             JsonObject::make(value, place,
+                              {.needed = {"name", "count", "parts", "links"},
+                               .allowed = {"costs", "price_per_hour"}}));
   HardwareHost host;
   LARDER_TRY(host.name, object.text("name"));
   LARDER_CHECK(object.number("count", host.count));
@@ -120,6 +122,7 @@ Status read_host(const json& value, const std::string& place, std::vector<Hardwa
   if (object.has("costs")) {
     LARDER_CHECK(read_costs(object.at("costs"), object.place("costs"), host.costs));
   }
+  LARDER_CHECK(object.decimal("price_per_hour", host.price_per_hour));
   hosts.push_back(std::move(host));
   return {};
 }
@@ -161,16 +164,18 @@ ordered_json host_json(const HardwareHost& host) {
   for (const HardwarePart& part : host.parts) parts.push_back(part_json(part));
   ordered_json links = ordered_json::array();
   for (const HardwareLink& link : host.links) links.push_back(link_json(link));
-  return {{"name", host.name},
-          {"count", host.count},
-          {"parts", std::move(parts)},
-          {"links", std::move(links)},
-          {"costs",
-           {{"posting_ns", host.costs.posting.count()},
-            {"completion_ns", host.costs.completion.count()},
-            {"registration_ns", host.costs.registration.count()},
-            {"registration_ns_each_mib", host.costs.registration_each_mib.count()},
-            {"tcp_bytes_per_second", host.costs.tcp_per_second.value}}}};
+  ordered_json value{{"name", host.name},
+                     {"count", host.count},
+                     {"parts", std::move(parts)},
+                     {"links", std::move(links)},
+                     {"costs",
+                      {{"posting_ns", host.costs.posting.count()},
+                       {"completion_ns", host.costs.completion.count()},
+                       {"registration_ns", host.costs.registration.count()},
+                       {"registration_ns_each_mib", host.costs.registration_each_mib.count()},
+                       {"tcp_bytes_per_second", host.costs.tcp_per_second.value}}}};
+  if (host.price_per_hour) value["price_per_hour"] = *host.price_per_hour;
+  return value;
 }
 
 }  // namespace

@@ -106,6 +106,13 @@ Status JsonObject::flag(std::string_view key, bool& flag) const {
   return {};
 }
 
+Status JsonObject::decimal(std::string_view key, std::optional<double>& number) const {
+  if (!has(key)) return {};
+  if (!at(key).is_number()) return wrong_type(key, "a number");
+  number = at(key).get<double>();  // no JSON number is infinite: its reader refuses it
+  return {};
+}
+
 std::unexpected<Error> JsonObject::wrong_type(std::string_view key,
                                               const std::string& wanted) const {
   return wrong_json(place(key), std::string(at(key).type_name()) + " where " + wanted + " belongs");

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,8 @@ class JsonObject {
   Status number(std::string_view key, Bytes& bytes) const { return number(key, bytes.value); }
   Status number(std::string_view key, Duration& duration) const;
   Status flag(std::string_view key, bool& flag) const;
+  // Any finite number. Likewise.
+  Status decimal(std::string_view key, std::optional<double>& number) const;
 
   // Calls read(element, its place) for each of a list. Precondition: it has the key.
   template <class Read>

@@ -38,6 +38,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_replay(app, outcome);
   add_explain(app, outcome);
   add_sweep(app, outcome);
+  add_plan(app, outcome);
   add_explore(app, outcome);
   add_ablation(app, outcome);
   add_story(app, outcome);

@@ -23,6 +23,7 @@ void add_explore(CLI::App& app, Status& outcome);
 void add_ablation(CLI::App& app, Status& outcome);
 void add_story(CLI::App& app, Status& outcome);
 void add_explain(CLI::App& app, Status& outcome);
+void add_plan(CLI::App& app, Status& outcome);
 void add_sweep(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
 void add_lockstep(CLI::App& app, Status& outcome);

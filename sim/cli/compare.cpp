@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/compare_runs.h"
 #include "sim/report/comparison.h"
 #include "sim/report/page.h"
 #include "sim/report/table.h"
@@ -94,6 +95,12 @@ std::string to_text(const Comparison& comparison) {
 constexpr int could_not_be_done = 1;
 
 Status run(const CompareArguments& arguments) {
+  if (is_run(arguments.first) || is_run(arguments.second)) {
+    if (!arguments.html.empty()) {
+      return failed(ErrorCode::invalid_params, "--html is for runs in lock step");
+    }
+    return compare_runs(arguments.first, arguments.second, arguments.json);
+  }
   LARDER_TRY(workloads::LockstepRecord first, read(arguments.first));
   LARDER_TRY(workloads::LockstepRecord second, read(arguments.second));
   const Comparison comparison = Comparison::of(std::move(first), std::move(second));
@@ -114,15 +121,17 @@ Status run(const CompareArguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
-      "compare", "Holds two replays of one trace against each other, side by side");
+  CLI::App* command =
+      app.add_subcommand("compare", "Holds two runs against each other, side by side");
   command->footer(
-      "Fails (exit code 1) if their decisions are not the same: then it says where they part.\n"
+      "Of two directories of larder-sim replay --out: which settings differ, and all numbers.\n"
+      "Of two runs in lock step it fails (exit code 1) if their decisions are not the same: then "
+      "it says where they part.\n"
       "Example: larder-sim compare build/demo/real build/demo/sim --html report.html");
   const auto arguments = std::make_shared<CompareArguments>();
   const std::string what =
-      "A directory with real.json (of larder replay --out) or sim.json (of "
-      "larder-sim lockstep --out), or such a file";
+      "A directory with run.json (of larder-sim replay --out), real.json (of larder replay "
+      "--out) or sim.json (of larder-sim lockstep --out), or such a file";
   command->add_option("FIRST", arguments->first, what)->required();
   command->add_option("SECOND", arguments->second, "The same, of the other run")->required();
   command->add_option("--html", arguments->html, "Write a report with plots to this file");

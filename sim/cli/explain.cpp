@@ -193,11 +193,6 @@ struct Gain {
   Run run;
 };
 
-class Silent final : public RunWatcher {
-  void ended(const ServedRequest&) override {}
-  bool go_on(std::uint64_t, Duration) override { return true; }
-};
-
 Result<std::vector<Gain>> try_each(const Setting& setting, const TraceArguments& trace) {
   std::vector<Gain> gains;
   terminal::ProgressBar bar({.title = "one more of each"});
@@ -207,8 +202,8 @@ Result<std::vector<Gain>> try_each(const Setting& setting, const TraceArguments&
     const double share = static_cast<double>(i) / static_cast<double>(all.size());
     bar.show(share, fmt::format("{}, {}", all[i].resource, time_left(begin, share)));
     LARDER_TRY(const auto reader, trace.open());
-    Silent silent;
-    LARDER_TRY(Run made, run(all[i].setting, *reader, silent));
+    RunWatcher watcher;
+    LARDER_TRY(Run made, run(all[i].setting, *reader, watcher));
     gains.push_back({.more = std::move(all[i]), .run = std::move(made)});
   }
   const auto ttft = [](const Gain& gain) { return gain.run.ttft_mean_s().value_or(0); };

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/base/size_text.h"
 #include "sim/planning/run_tables.h"
-#include "sim/report/table.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -18,7 +18,11 @@ using terminal::as_percent;
 using terminal::as_time;
 using terminal::with_thousands;
 
-using Rows = std::vector<ReportRow>;
+struct Row {
+  std::string name;
+  std::string value;
+};
+using Rows = std::vector<Row>;
 
 std::optional<double> share(std::uint64_t part, std::uint64_t whole) {
   if (whole == 0) return std::nullopt;
@@ -34,7 +38,13 @@ std::string maybe_time(std::optional<double> seconds) {
 }
 
 void add(Rows& rows, std::string name, std::string value) {
-  rows.push_back({.name = std::move(name), .values = {std::move(value)}});
+  rows.push_back({.name = std::move(name), .value = std::move(value)});
+}
+
+std::string to_text(const Rows& rows) {
+  std::string text;
+  for (const Row& row : rows) text += fmt::format("  {:<24}{}\n", row.name, row.value);
+  return text;
 }
 
 Rows deployment(const Run& run) {

@@ -40,18 +40,13 @@ struct SweepArguments {
   bool join = false;
 };
 
-class Unwatched final : public RunWatcher {
-  void ended(const ServedRequest&) override {}
-  bool go_on(std::uint64_t, Duration) override { return true; }
-};
-
 // Errors that a trace or a file has are those of all runs, and end the sweep; what a setting cannot
 // be is the result of its run.
 Result<std::vector<std::string>> cells_of(const SweepSpec& spec, std::uint64_t number) {
   LARDER_TRY(Setting setting, spec.setting(number));
   LARDER_CHECK(load_parts(setting));
   LARDER_TRY(const auto trace, TraceArguments::of(spec.trace).open());
-  Unwatched watcher;
+  RunWatcher watcher;
   const Result<Run> made = run(setting, *trace, watcher);
   if (made) return result_cells(*made);
   if (made.error().code() == ErrorCode::invalid_params) return error_cells(made.error());

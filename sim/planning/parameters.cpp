@@ -46,9 +46,9 @@ Parameter number(std::string_view name, std::string_view help) {
           [](Setting& setting, std::string_view text) -> Status {
             auto& target = At::in(setting);
             auto parsed = std::decay_t<decltype(target)>{};
-            const char* const last = text.data() + text.size();
-            const auto [end, error] = std::from_chars(text.data(), last, parsed);
-            bool good = error == std::errc() && end == last;
+            const auto [end, error] =
+                std::from_chars(text.data(), text.data() + text.size(), parsed);
+            bool good = error == std::errc() && end == text.data() + text.size();
             if constexpr (std::is_floating_point_v<decltype(parsed)>) {
               good = good && std::isfinite(parsed);
             }

@@ -73,14 +73,14 @@ struct Run {
   std::optional<double> ttft_s(double quantile) const;
 };
 
-// Sees a run from inside; must call nothing of it.
+// Sees a run from inside; must call nothing of it. This one does not look.
 class RunWatcher {
  public:
   virtual ~RunWatcher() = default;
   // Each request once, in the order in which they end.
-  virtual void ended(const ServedRequest& request) = 0;
+  virtual void ended(const ServedRequest& /*request*/) {}
   // Now and then. False: the run is given up.
-  virtual bool go_on(std::uint64_t requests_ended, Duration virtual_time) = 0;
+  virtual bool go_on(std::uint64_t /*requests_ended*/, Duration /*virtual_time*/) { return true; }
 };
 
 // Simulates the deployment under the trace, to the end of its last request. The same setting and

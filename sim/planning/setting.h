@@ -54,7 +54,7 @@ struct Setting {
   // The network. Without a fabric bytes take no time.
   bool fabric = true;
   Move::Transport transport = Move::Transport::verbs;
-  std::uint32_t stripes_max = 1;
+  std::uint32_t stripes_max = StripeRules{}.stripes_max;
 
   // The load.
   bool closed = false;         // loop: by sessions and think times

@@ -63,6 +63,23 @@ TEST(HardwareFile, EveryPresetIsReadBackAsItWasWritten) {
   }
 }
 
+TEST(HardwareFile, AHostMayHaveAPrice) {
+  const std::string priced = replaced(small, R"("costs")", R"("price_per_hour": 2.25, "costs")");
+  const Hardware hardware = read_hardware(priced).value();
+  EXPECT_EQ(hardware.hosts[0].price_per_hour, 2.25);
+  EXPECT_EQ(read_hardware(write_hardware(hardware)).value(), hardware);
+  EXPECT_EQ(read_hardware(small).value().hosts[0].price_per_hour, std::nullopt);
+  const Hardware preset =
+      read_hardware(R"({"hosts": [{"preset": "cpu-1x25", "count": 3, "price_per_hour": 1}]})")
+          .value();
+  EXPECT_EQ(preset.hosts[0].price_per_hour, 1);
+  for (const char* price : {"-1", "1e10", "\"2\""}) {
+    const auto bad = read_hardware(replaced(priced, "2.25", price));
+    ASSERT_FALSE(bad) << price;
+    EXPECT_THAT(bad.error().message(), HasSubstr("/hosts/0/price_per_hour"));
+  }
+}
+
 TEST(HardwareFile, TakesHostsFromPresets) {
   const Hardware hardware = read_hardware(R"({"hosts": [{"preset": "8xh20-4x200", "count": 3},
                                   {"preset": "cpu-2x100", "count": 2, "name": "pool"}],

@@ -75,7 +75,7 @@ TEST(RunFile, ASettingIsReadBackFromIt) {
   setting.faults = parse_faults("node:1@20s+5s").value();
   setting.memory_per_node = std::nullopt;
   setting.engine.prefetch.policy = PrefetchPolicy::best_effort;
-  const Run run = run_small(setting).value();
+  const auto run = run_small(setting).value();
   const TraceName trace{.paths = {"a.jsonl"}, .format = "mooncake", .block_tokens = 512};
   const std::string text = run_json(run, trace);
   const RunSummary summary = read_run(text).value();

@@ -19,7 +19,7 @@ std::uint64_t sum(const List& list) {
 
 TEST(Run, E5EachRequestEndsOnceAndEachPageIsAHitOrAMissForOneReason) {
   Records records;
-  const Run run = run_small(small_setting(), records).value();
+  const auto run = run_small(small_setting(), records).value();
   const ServingTotals& totals = run.totals;
   EXPECT_EQ(totals.arrived, 200u);
   EXPECT_EQ(sum(totals.ended), 200u);
@@ -38,7 +38,7 @@ TEST(Run, E5EachRequestEndsOnceAndEachPageIsAHitOrAMissForOneReason) {
 TEST(Run, IntervalsSumToTheTotals) {
   Setting setting = small_setting();
   setting.intervals = 8;  // so that they are halved on the way
-  const Run run = run_small(setting).value();
+  const auto run = run_small(setting).value();
   EXPECT_LE(run.intervals.size(), 8u);
   EXPECT_GE(run.intervals.size(), 4u);
   Interval all;
@@ -63,7 +63,7 @@ TEST(Run, E8TheSameSeedGivesTheSameFilesAndAnotherOneOthers) {
   const auto text = [](std::uint64_t seed) {
     Setting setting = small_setting();
     setting.seed = seed;
-    const Run run = run_small(setting).value();
+    const auto run = run_small(setting).value();
     return run_json(run, {}) + csv_text(timeline_table(run)) + links_csv(run);
   };
   const std::string first = text(1);
@@ -75,7 +75,7 @@ TEST(Run, WithoutServingNothingIsComputedAndThePoolAlonesHitsAreCounted) {
   Setting setting = small_setting();
   setting.serving = false;
   setting.fabric = false;
-  const Run run = run_small(setting).value();
+  const auto run = run_small(setting).value();
   EXPECT_EQ(run.totals.gpu_hits + run.totals.host_hits, 0u);
   EXPECT_GT(run.totals.pool_hits, 0u);
   EXPECT_EQ(run.links.edges(), 0u);
@@ -89,7 +89,7 @@ TEST(Run, OneRequestAtATimeAnUnlimitedPoolIsAnInfiniteCache) {
   setting.fabric = false;
   setting.memory_per_node = std::nullopt;
   setting.every = std::chrono::seconds(1);
-  const Run run = run_small(setting).value();
+  const auto run = run_small(setting).value();
   Belady cache;
   BlockNumbers numbers;
   const auto trace = small_trace();
@@ -107,7 +107,7 @@ TEST(Run, E9TheWarmUpIsInNoTotalAndMustLeaveSomething) {
   Setting setting = small_setting();
   setting.warmup_requests = 150;
   Records records;
-  const Run run = run_small(setting, records).value();
+  const auto run = run_small(setting, records).value();
   EXPECT_EQ(run.totals.arrived, 200u);
   EXPECT_EQ(run.ttft.count(), 50u);
   std::uint64_t pages = 0;
@@ -123,14 +123,14 @@ TEST(Run, E9MoreThanTheEnginesCanServeIsSaid) {
   Setting setting = small_setting();
   setting.engines = 1;
   setting.speed = 100;
-  const Run run = run_small(setting).value();
+  const auto run = run_small(setting).value();
   EXPECT_TRUE(run.pressure.overloaded());
   ASSERT_FALSE(run.notes.empty());
   EXPECT_NE(run.notes.front().find("More came than the engines can serve"), std::string::npos);
 }
 
 TEST(Run, WhatIsFetchedSavesTimeAndGoesOverLinks) {
-  const Run run = run_small(small_setting()).value();
+  const auto run = run_small(small_setting()).value();
   ASSERT_TRUE(run.saved);
   EXPECT_GT(run.saved->pool, Duration(0));
   EXPECT_GT(run.saved->gpu, Duration(0));
@@ -148,9 +148,9 @@ TEST(Run, WhatIsFetchedSavesTimeAndGoesOverLinks) {
 TEST(Run, ALostNodeCostsHitsWhileItIsAway) {
   Setting setting = small_setting();
   setting.serving = false;
-  const Run whole = run_small(setting).value();
+  const auto whole = run_small(setting).value();
   setting.faults = parse_faults("node:0@20s+10s,master@35s+1s").value();
-  const Run faulty = run_small(setting).value();
+  const auto faulty = run_small(setting).value();
   const auto lost = static_cast<std::size_t>(MissReason::lost);
   EXPECT_EQ(whole.totals.misses[lost], 0u);
   EXPECT_GT(faulty.totals.misses[lost], 0u);
@@ -169,7 +169,7 @@ TEST(Run, AHostThatIsLostTakesItsEnginesAlong) {
   Setting setting = small_setting();
   setting.faults = parse_faults("host:0@0s").value();
   Records records;
-  const Run run = run_small(setting, records).value();
+  const auto run = run_small(setting, records).value();
   EXPECT_EQ(run.totals.arrived, 200u);
   EXPECT_EQ(sum(run.totals.ended), 200u);
   // Both engines stand on the first host, which has eight GPUs.
@@ -201,7 +201,6 @@ TEST(Run, WhatCannotBeIsRefusedWithTheNumbers) {
            {[](Setting& s) { s.page_tokens = 700; }, "blocks of 512 tokens"},
            {[](Setting& s) { s.replicas = 3; }, "replicas is 3"},
            {[](Setting& s) { s.policy = "random"; }, "policy"},
-           {[](Setting& s) { s.closed = true; }, "does not tell the sessions"},
            {[](Setting& s) { s.sessions = 3; }, "closed loop"},
            {[](Setting& s) { s.speed = 0; }, "speed"},
            {[](Setting& s) { s.gpu = "auto", s.cluster = "mine.json"; }, "'mine.json'"},
@@ -211,7 +210,7 @@ TEST(Run, WhatCannotBeIsRefusedWithTheNumbers) {
        }) {
     Setting setting = small_setting();
     wrong.change(setting);
-    const Result<Run> run = run_small(setting);
+    const auto run = run_small(setting);
     ASSERT_FALSE(run) << wrong.says;
     EXPECT_EQ(run.error().code(), ErrorCode::invalid_params) << run.error().message();
     EXPECT_NE(run.error().message().find(wrong.says), std::string::npos) << run.error().message();

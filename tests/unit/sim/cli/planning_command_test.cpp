@@ -1,0 +1,335 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/support/temporary.h"
+#include "tests/unit/sim/cli/ran.h"
+
+namespace larder::sim {
+namespace {
+
+using nlohmann::json;
+
+const std::string sample = "workloads/samples/sessions.jsonl";
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+std::size_t lines_of(const std::filesystem::path& path) {
+  const std::string text = text_of(path);
+  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+// A small deployment, over the shipped sample; a node holds some of it. What `more` says of a flag
+// stands in place of that.
+std::vector<std::string> small(const std::string& command, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{command, sample};
+  for (const auto& [flag, value] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"--model", "llama-3.1-8b"},
+                                                                  {"--hosts", "2"},
+                                                                  {"--engines", "2"},
+                                                                  {"--gpus-per-engine", "1"},
+                                                                  {"--host-memory", "128GiB"},
+                                                                  {"--nodes", "2"},
+                                                                  {"--memory-per-node", "8GiB"}}) {
+    if (std::ranges::find(more, flag) != more.end()) continue;
+    arguments.emplace_back(flag);
+    arguments.emplace_back(value);
+  }
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(ReplayCommand, WritesItsFilesAndTheyAgree) {
+  const TemporaryDirectory directory;
+  const auto out = directory.path() / "run";
+  const Ran ran = run(small("replay", {"--out", out, "--misses"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("time to first token"), std::string::npos) << ran.out;
+  const json file = json::parse(text_of(out / "run.json"));
+  EXPECT_EQ(file.at("format"), "larder-run");
+  EXPECT_EQ(file.at("setting").at("memory-per-node"), "8GiB");
+  const json& pages = file.at("pages");
+  EXPECT_GT(pages.at("pool_hits"), 0);
+  std::uint64_t missed = 0;
+  for (const auto& [reason, count] : pages.at("misses_by_reason").items()) {
+    missed += count.get<std::uint64_t>();
+  }
+  EXPECT_EQ(pages.at("missed"), missed);
+  EXPECT_EQ(pages.at("asked").get<std::uint64_t>(), pages.at("hits").get<std::uint64_t>() + missed);
+  EXPECT_EQ(lines_of(out / "misses.csv"), missed + 1);
+  EXPECT_EQ(lines_of(out / "requests.csv"),
+            file.at("requests").at("arrived").get<std::size_t>() + 1);
+  EXPECT_EQ(lines_of(out / "timeline.csv"), file.at("intervals").at("end_s").size() + 1);
+  EXPECT_GT(lines_of(out / "links.csv"), 1u);
+  // Again without the rows of misses: those of before are gone, and all else is the same.
+  const std::string before = text_of(out / "run.json") + text_of(out / "requests.csv");
+  ASSERT_EQ(run(small("replay", {"--out", out})).code, 0);
+  EXPECT_FALSE(std::filesystem::exists(out / "misses.csv"));
+  EXPECT_EQ(text_of(out / "run.json") + text_of(out / "requests.csv"), before);
+}
+
+TEST(ReplayCommand, FaultsStandInTheFile) {
+  const Ran ran =
+      run(small("replay", {"--fail", "node:1@5s+5s", "--fail", "master@20s+1s", "--json"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json faults = json::parse(ran.out).at("faults");
+  ASSERT_EQ(faults.size(), 2u);
+  EXPECT_EQ(faults[0].at("fault"), "node:1@5s+5s");
+  EXPECT_EQ(faults[1].at("end_s"), 21);
+}
+
+TEST(ReplayCommand, WrongUsageIsExitCode2AndSaysWhat) {
+  for (const auto& [flags, says] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--engines", "0"}, "engines is 0"},
+           {{"--engines", "-1"}, "--engines"},
+           {{"--memory-per-node", "0"}, "zero bytes"},
+           {{"--cluster", "9xh800"}, "9xh800"},
+           {{"--model", "gpt-9"}, "gpt-9"},
+           {{"--fail", "node:7@1s"}, "no node 7 of 2"},
+           {{"--loop", "closed"}, "sessions"},
+           {{"--policy", "random"}, "policy"},
+           {{"--misses"}, "--out"},
+           {{"--page-tokens", "100"}, "page-tokens is 100"}}) {
+    const Ran ran = run(small("replay", flags));
+    EXPECT_EQ(ran.code, 2) << flags[0] << ran.err;
+    EXPECT_NE((ran.err + ran.out).find(says), std::string::npos) << ran.err;
+  }
+}
+
+TEST(ReplayCommand, E10ABrokenTraceIsExitCode1AndLeavesNoFile) {
+  const TemporaryDirectory directory;
+  const std::string trace = directory.file("t.jsonl", "{\"timestamp\": 0, \"input_length\": 1");
+  const auto out = directory.path() / "run";
+  const Ran ran = run({"replay", trace, "--out", out});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("line 1"), std::string::npos) << ran.err;
+  EXPECT_TRUE(std::filesystem::is_empty(out));
+}
+
+TEST(ExplainCommand, ClassesSumToTheMissesAndBelady) {
+  const TemporaryDirectory directory;
+  const auto out = directory.path() / "run";
+  ASSERT_EQ(
+      run(small("replay", {"--serving", "off", "--memory-per-node", "2GiB", "--out", out})).code,
+      0);
+  const json pages = json::parse(text_of(out / "run.json")).at("pages");
+  const Ran ran = run({"explain", out, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json told = json::parse(ran.out);
+  EXPECT_EQ(told.at("missed"), pages.at("missed"));
+  EXPECT_EQ(told.at("misses_by_reason"), pages.at("misses_by_reason"));
+  const auto evicted = told.at("misses_by_reason").at("evicted").get<std::uint64_t>();
+  EXPECT_GT(evicted, 0u);
+  EXPECT_EQ(told.at("evicted_belady_kept").get<std::uint64_t>() +
+                told.at("evicted_belady_lost").get<std::uint64_t>(),
+            evicted);
+  EXPECT_GT(told.at("evicted_belady_kept"), 0);
+  const Ran text = run({"explain", out});
+  EXPECT_NE(text.out.find("Belady"), std::string::npos) << text.out;
+}
+
+TEST(ExplainCommand, TellsOfOneRequestAndOfOnePage) {
+  const TemporaryDirectory directory;
+  const auto out = directory.path() / "run";
+  ASSERT_EQ(run(small("replay", {"--out", out})).code, 0);
+  const Ran request = run({"explain", out, "--request", "0"});
+  ASSERT_EQ(request.code, 0) << request.err;
+  EXPECT_NE(request.out.find("cold"), std::string::npos) << request.out;
+  const Ran key = run({"explain", out, "--key", "0"});
+  ASSERT_EQ(key.code, 0) << key.err;
+  EXPECT_NE(key.out.find("page 0 was asked for by"), std::string::npos) << key.out;
+  EXPECT_EQ(run({"explain", out, "--request", "1000000"}).code, 2);
+  EXPECT_EQ(run({"explain", out, "--key", "18446744073709551615"}).code, 2);
+  EXPECT_EQ(run({"explain", directory.path()}).code, 1);
+}
+
+TEST(ExplainCommand, TriesOneMoreOfEachResource) {
+  const TemporaryDirectory directory;
+  const auto out = directory.path() / "run";
+  ASSERT_EQ(run(small("replay", {"--out", out, "--speed", "4"})).code, 0);
+  const Ran ran = run({"explain", out, "--bottleneck", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json told = json::parse(ran.out).at("one_more_of_each");
+  ASSERT_GE(told.size(), 7u);
+  for (const json& each : told) {
+    if (each.at("resource") == "GPU compute") {
+      EXPECT_LT(each.at("ttft_mean_s"), told[0].at("ttft_mean_s"));
+    }
+  }
+}
+
+const std::string spec = R"({"trace": "workloads/samples/sessions.jsonl",
+  "setting": {"model": "llama-3.1-8b", "hosts": 2, "engines": 2, "gpus-per-engine": 1,
+              "host-memory": "128GiB", "nodes": 2, "requests-max": 60},
+  "vary": {"memory-per-node": {"from": "1GiB", "to": "4GiB", "factor": 2},
+           "policy": ["lru", "leaf-first"]},
+  "seeds": 2})";
+
+TEST(SweepCommand, E8OneCsvTheSameOnAnyNumberOfThreads) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", spec);
+  const auto one = directory.path() / "one";
+  const auto two = directory.path() / "two";
+  const Ran ran = run({"sweep", file, "--out", one});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(run({"sweep", file, "--out", two, "--jobs", "3"}).code, 0);
+  EXPECT_EQ(lines_of(one / "sweep.csv"), 13u);
+  EXPECT_EQ(text_of(one / "sweep.csv"), text_of(two / "sweep.csv"));
+  EXPECT_TRUE(text_of(one / "sweep.csv").starts_with("run,memory-per-node,policy,seed,error,"));
+  EXPECT_NE(text_of(one / "sweep.csv").find("\n11,4GiB,leaf-first,2,,60,"), std::string::npos);
+}
+
+TEST(SweepCommand, GoesOnAfterAnInterruption) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", spec);
+  const auto out = directory.path() / "out";
+  ASSERT_EQ(run({"sweep", file, "--out", out}).code, 0);
+  const std::string whole = text_of(out / "sweep.csv");
+  // As if it had been killed in the middle of a row.
+  std::string part = text_of(out / "part-0-of-1.csv");
+  part.resize(part.size() * 2 / 3);
+  std::ofstream(out / "part-0-of-1.csv", std::ios::binary) << part;
+  std::filesystem::remove(out / "sweep.csv");
+  const Ran refused = run({"sweep", file, "--out", out});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
+  const Ran joined = run({"sweep", file, "--out", out, "--join"});
+  EXPECT_NE(joined.out.find("are not done yet"), std::string::npos) << joined.out;
+  ASSERT_EQ(run({"sweep", file, "--out", out, "--resume"}).code, 0);
+  EXPECT_EQ(text_of(out / "sweep.csv"), whole);
+  const std::string other = directory.file("other.json", spec + "\n");
+  EXPECT_EQ(run({"sweep", other, "--out", out, "--resume"}).code, 2);
+}
+
+TEST(SweepCommand, WorkersShareTheRunsAndTheLastOneJoinsThem) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", spec);
+  const auto alone = directory.path() / "alone";
+  const auto shared = directory.path() / "shared";
+  ASSERT_EQ(run({"sweep", file, "--out", alone}).code, 0);
+  ::setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
+  for (const char* rank : {"1", "0"}) {
+    ::setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+    EXPECT_FALSE(std::filesystem::exists(shared / "sweep.csv"));
+    EXPECT_EQ(run({"sweep", file, "--out", shared}).code, 0);
+  }
+  ::unsetenv("OMPI_COMM_WORLD_RANK");
+  ::unsetenv("OMPI_COMM_WORLD_SIZE");
+  EXPECT_EQ(lines_of(shared / "part-1-of-2.csv"), 7u);
+  EXPECT_EQ(text_of(shared / "sweep.csv"), text_of(alone / "sweep.csv"));
+}
+
+TEST(SweepCommand, WhatCannotBeIsARowAndABadSpecAnError) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", R"({
+    "trace": "workloads/samples/sessions.jsonl", "setting": {"requests-max": 5},
+    "vary": {"engines": [1, 9]}})");
+  const auto out = directory.path() / "out";
+  ASSERT_EQ(run({"sweep", file, "--out", out}).code, 0);
+  EXPECT_NE(text_of(out / "sweep.csv").find("1,9,1,\"engines is 9"), std::string::npos)
+      << text_of(out / "sweep.csv");
+  for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
+           {R"({"vary": {}})", "'trace' is missing"},
+           {R"({"trace": "t", "vary": {"engine": [1]}})", "/vary/engine"},
+           {R"({"trace": "t", "vary": {"engines": [1, -1]}})", "/vary/engines/1"},
+           {R"({"trace": "t", "vary": {"engines": []}})", "/vary/engines"},
+           {R"({"trace": "t", "vary": {"engines": {"from": 1, "to": 2}}})", "/vary/engines"},
+           {R"({"trace": "t", "vary": {"engines": {"from": 1, "to": 2, "step": 0}}})", "step"},
+           {R"({"trace": "t", "vary": {}, "seeds": 0})", "/seeds"},
+           {R"({"trace": "t", "vary": {"seed": [1]}})", "/vary/seed"}}) {
+    const Ran ran = run({"sweep", directory.file("bad.json", text), "--out", out / "bad"});
+    EXPECT_EQ(ran.code, 1) << text << ran.err;
+    EXPECT_NE(ran.err.find(place), std::string::npos) << ran.err;
+  }
+}
+
+TEST(PlanCommand, FindsTheCheapestAndThePriceOfALostNode) {
+  const TemporaryDirectory directory;
+  const auto out = directory.path() / "plan";
+  const Ran ran = run(small("plan", {"--slo", "ttft_p90<10s", "--price", "8xh800-8x200=20",
+                                     "--vary", "engines=1,2,17", "--out", out, "--json"}));
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json plan = json::parse(ran.out);
+  EXPECT_EQ(json::parse(text_of(out / "plan.json")), plan);
+  ASSERT_EQ(plan.at("candidates").size(), 3u);
+  EXPECT_EQ(plan.at("cheapest"), 0);
+  // Both engines fit on one host, but the nodes are on two.
+  EXPECT_EQ(plan.at("candidates")[0].at("cost_per_hour"), 40);
+  EXPECT_NE(plan.at("candidates")[2].at("error"), "");
+  EXPECT_FALSE(plan.at("cheapest_without_one_node").is_null());
+  EXPECT_GE(plan.at("price_of_surviving_per_hour"), 0);
+  const Ran none = run(small("plan", {"--slo", "ttft_p90<1ns", "--price", "8xh800-8x200=20"}));
+  EXPECT_EQ(none.code, 0);
+  EXPECT_NE(none.out.find("None of them meets"), std::string::npos) << none.out;
+}
+
+TEST(PlanCommand, WantsPricesAndObjectives) {
+  for (const auto& [flags, says] : std::vector<std::pair<std::vector<std::string>, const char*>>{
+           {{"--slo", "ttft_p90<2s"}, "have no price"},
+           {{"--slo", "ttft_p90>2s", "--price", "8xh800-8x200=1"}, "below"},
+           {{"--slo", "speed<2s", "--price", "8xh800-8x200=1"}, "speed"},
+           {{"--slo", "hit_ratio>2", "--price", "8xh800-8x200=1"}, "from 0 to 1"},
+           {{"--slo", "ttft_p90<2s", "--price", "h=1"}, "no hosts 'h'"},
+           {{"--slo", "ttft_p90<2s", "--price", "8xh800-8x200=-1"}, "price_per_hour"}}) {
+    const Ran ran = run(small("plan", flags));
+    EXPECT_NE(ran.code, 0) << says;
+    EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
+  }
+}
+
+TEST(CompareCommand, HoldsTwoRunsAgainstEachOther) {
+  const TemporaryDirectory directory;
+  const auto a = directory.path() / "a";
+  const auto b = directory.path() / "b";
+  ASSERT_EQ(run(small("replay", {"--out", a})).code, 0);
+  ASSERT_EQ(run(small("replay", {"--out", b, "--policy", "lru"})).code, 0);
+  const Ran ran = run({"compare", a, b, "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json compared = json::parse(ran.out);
+  EXPECT_EQ(compared.at("different_settings"), json::parse(R"({"policy": ["leaf-first", "lru"]})"));
+  EXPECT_EQ(compared.at("numbers").at("pages.asked")[0],
+            compared.at("numbers").at("pages.asked")[1]);
+  EXPECT_NE(run({"compare", a, b}).out.find("pages.hits"), std::string::npos);
+  EXPECT_EQ(run({"compare", a, directory.path()}).code, 2);
+}
+
+TEST(Reference, AnUnlimitedPoolReproducesTheConversationTrace) {
+  LARDER_NEEDS_PUBLISHED_TRACES();
+  const Ran ran =
+      run({"replay", published_traces() / "conversation_trace.jsonl", "--serving", "off",
+           "--fabric", "off", "--every", "1s", "--memory-per-node", "inf", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json pages = json::parse(ran.out).at("pages");
+  EXPECT_EQ(pages.at("asked"), 288'500);
+  EXPECT_EQ(pages.at("hits"), 105'710);
+  EXPECT_EQ(pages.at("misses_by_reason").at("cold"), 182'790);
+}
+
+TEST(Reference, TheAgenticSessionsReplayInAClosedLoop) {
+  LARDER_NEEDS_PUBLISHED_TRACES();
+  const Ran ran =
+      run({"replay", published_traces() / "agentic", "--loop", "closed", "--sessions", "4",
+           "--model", "llama-3.1-8b", "--engines", "2", "--gpus-per-engine", "1", "--host-memory",
+           "128GiB", "--nodes", "2", "--memory-per-node", "64GiB", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json requests = json::parse(ran.out).at("requests");
+  std::uint64_t ended = 0;
+  for (const auto& [name, count] : requests.items()) {
+    if (name != "arrived" && name != "warmup") ended += count.get<std::uint64_t>();
+  }
+  EXPECT_EQ(requests.at("arrived"), ended);
+  EXPECT_GT(requests.at("completed"), 0);
+}
+
+}  // namespace
+}  // namespace larder::sim
