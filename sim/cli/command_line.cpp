@@ -46,6 +46,8 @@ int run_command_line(int argc, const char* const* argv) {
   add_compare(app, outcome);
   add_incident(app, outcome);
   add_hardware(app, outcome);
+  add_budget(app, outcome);
+  add_report(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

@@ -30,5 +30,7 @@ void add_lockstep(CLI::App& app, Status& outcome);
 void add_compare(CLI::App& app, Status& outcome);
 void add_incident(CLI::App& app, Status& outcome);
 void add_hardware(CLI::App& app, Status& outcome);
+void add_budget(CLI::App& app, Status& outcome);
+void add_report(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

@@ -11,9 +11,12 @@
 #include "sim/cli/run_progress.h"
 #include "sim/cli/run_text.h"
 #include "sim/cli/setting_arguments.h"
+#include "sim/cli/text_file.h"
 #include "sim/cli/trace_arguments.h"
 #include "sim/planning/run.h"
 #include "sim/planning/run_file.h"
+#include "sim/planning/run_tables.h"
+#include "sim/report/run_page.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -23,6 +26,7 @@ struct ReplayArguments {
   TraceArguments trace;
   Setting setting;
   std::string out;
+  std::string html;
   bool misses = false;
   bool json = false;
 };
@@ -65,6 +69,11 @@ Status run_replay(ReplayArguments& arguments) {
   progress.reset();  // ends its line
   const TraceName name = arguments.trace.trace_name();
   if (directory) LARDER_CHECK(directory->commit(run, name));
+  if (!arguments.html.empty()) {
+    LARDER_TRY(const std::string page,
+               run_html({.run = run_json(run, name), .links = links_csv(run)}));
+    LARDER_CHECK(write_text_file(arguments.html, page));
+  }
   return terminal::print(arguments.json ? run_json(run, name)
                                         : run_text(run, arguments.trace.name()));
 }
@@ -87,6 +96,8 @@ void add_replay(CLI::App& app, Status& outcome) {
                       "A directory, for run.json, timeline.csv, requests.csv and links.csv");
   command->add_flag("--misses", arguments->misses,
                     "Also misses.csv: a row for each page that was missed, and why");
+  command->add_option("--html", arguments->html,
+                      "A file, for the page that larder-sim report makes of the same");
   command->add_flag("--json", arguments->json, "Print what run.json has");
   command->callback([arguments, &outcome] { outcome = run_replay(*arguments); });
 }

@@ -20,9 +20,9 @@ std::string last_error() { return std::strerror(errno); }
 
 }  // namespace
 
-Result<std::string> read_text_file(const std::string& path) {
+Result<std::string> read_text_file(const std::string& path, std::size_t bytes_max) {
   LARDER_TRY(workloads::InputFile file, workloads::InputFile::open(path));
-  return file.rest(text_file_bytes_max);
+  return file.rest(bytes_max);
 }
 
 Status write_text_file(const std::string& path, const std::string& text) {

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "sim/report/plot.h"
+#include "sim/report/style.h"
 #include "sim/report/table.h"
 #include "terminal/output.h"
 
@@ -17,62 +18,6 @@ namespace {
 
 using workloads::LockstepPoint;
 using workloads::LockstepRecord;
-
-constexpr std::string_view style = R"css(
-:root { color-scheme: light dark;
-  --paper: #fbfaf8; --card: #ffffff; --ink: #1d2329; --soft: #5b656f; --rule: #dcdfe3;
-  --good: #17693c; --good-back: #e4f3ea; --bad: #a02020; --bad-back: #fbe7e5;
-  --a: #0b6fb0; --b: #c4560a; }
-@media (prefers-color-scheme: dark) { :root {
-  --paper: #14181c; --card: #1c2127; --ink: #e7eaed; --soft: #a3adb7; --rule: #363e46;
-  --good: #7fd6a2; --good-back: #16321f; --bad: #ff9d93; --bad-back: #43201d;
-  --a: #5db4f0; --b: #f59a52; }
-  svg .band { stroke-opacity: .5 !important; } }
-@media print { :root { color-scheme: light;
-  --paper: #fff; --card: #fff; --ink: #000; --soft: #444; --rule: #bbb;
-  --good: #17693c; --good-back: #fff; --bad: #a02020; --bad-back: #fff;
-  --a: #0b6fb0; --b: #c4560a; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 68rem; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 0 0 .25rem; }
-h2 { font-size: 1.1rem; margin: 2.2rem 0 .6rem; }
-.lead, figcaption span, footer { color: var(--soft); }
-.lead { margin: 0 0 1.2rem; }
-.verdict { padding: .8rem 1rem; border-left: 5px solid; border-radius: 4px; margin: 0; }
-.verdict.good { color: var(--good); background: var(--good-back); }
-.verdict.bad { color: var(--bad); background: var(--bad-back); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .32rem .6rem; border-bottom: 1px solid var(--rule); text-align: right;
-  overflow-wrap: anywhere; }
-th:first-child { text-align: left; font-weight: 500; padding-left: 0; overflow-wrap: normal; }
-thead th { color: var(--soft); font-weight: 600; }
-td.digest { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .92em;
-  white-space: nowrap; }
-tr.differs td { color: var(--bad); font-weight: 600; }
-.plots { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); }
-figure { margin: 0; padding: .9rem .9rem .6rem; background: var(--card); border: 1px solid var(--rule);
-  border-radius: 8px; break-inside: avoid; }
-figcaption { font-weight: 600; margin-bottom: .5rem; line-height: 1.35; }
-figcaption span { display: block; font-weight: 400; font-size: .88rem; }
-svg { display: block; width: 100%; height: auto; font-size: 12px; }
-svg text { fill: var(--ink); }
-svg .tick { fill: var(--soft); font-size: 11.5px; }
-svg .grid { stroke: var(--rule); stroke-width: 1; }
-svg .axis { stroke: var(--soft); stroke-width: 1; }
-svg path { fill: none; stroke-linejoin: round; }
-svg .band { stroke-width: 7; stroke-opacity: .32; }
-svg .thin { stroke-width: 1.7; }
-svg .a { stroke: var(--a); } svg .b { stroke: var(--b); }
-footer { margin-top: 2.2rem; font-size: .9rem; border-top: 1px solid var(--rule); padding-top: .8rem; }
-@media (max-width: 34rem) { body { font-size: 15px; } table { font-size: .84rem; }
-  th, td { padding: .3rem .2rem; } figure { padding: .7rem .4rem .4rem; }
-  svg, svg .tick { font-size: 14px; } td.digest { font-size: .9em; } }
-@media print { main { padding: 0; max-width: none; } body { font-size: 11pt; }
-  .plots { grid-template-columns: 1fr 1fr; } h2 { break-after: avoid; } }
-)css";
 
 constexpr std::string_view explanation =
     "Both runs are in lock step: one request after the other, and the master works on its own only "
@@ -236,7 +181,7 @@ std::string to_html(const Comparison& comparison) {
   std::string html =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-  html += fmt::format("<title>{}</title>\n<style>{}</style></head>\n", title, style);
+  html += fmt::format("<title>{}</title>\n<style>{}</style></head>\n", title, page_style());
   html += fmt::format("<body><main>\n<h1>{}</h1>\n<p class=\"lead\">{} requests of {}</p>\n", title,
                       terminal::with_thousands(comparison.first.totals.requests),
                       escaped(comparison.first.trace));

@@ -31,7 +31,8 @@ TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
                                              {"replay"},
                                              {"lockstep"},
                                              {"compare"},
-                                             {"hardware"}}) {
+                                             {"hardware"},
+                                             {"budget"}}) {
     std::vector<std::string> arguments = command;
     arguments.push_back("--help");
     const Ran ran = run(arguments);
@@ -419,6 +420,88 @@ TEST(Hardware, E10WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_EQ(ran.code, 1);
   EXPECT_NE(ran.err.find("/hosts/0/count"), std::string::npos) << ran.err;
   EXPECT_EQ(run({"hardware", "cpu-1x25", "--json", "--file"}).code, 2);
+}
+
+TEST(Budget, APartIsARowAndJsonHasTheSameBytes) {
+  const std::vector<std::string> command{
+      "budget", "--cluster",         "cpu-2x100", "--model",    "qwen3-32b", "--hosts",
+      "4",      "--memory-per-node", "800GiB",    "--replicas", "2"};
+  Ran ran = run(command);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("contributed to the pool"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("The pool: 3.12 TiB contributed, pages of 128.00 MiB"), std::string::npos)
+      << ran.out;
+  std::vector<std::string> with_json = command;
+  with_json.push_back("--json");
+  ran = run(with_json);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json out = json::parse(ran.out);
+  const std::uint64_t contributed = std::uint64_t{800} << 30;
+  std::uint64_t sum = out.at("hosts").at(0).at("left_bytes");
+  for (const json& part : out.at("hosts").at(0).at("parts")) {
+    sum += part.at("bytes").get<std::uint64_t>();
+  }
+  EXPECT_EQ(sum, out.at("hosts").at(0).at("memory_bytes"));
+  EXPECT_EQ(out.at("contributed_bytes"), 4 * contributed);
+  EXPECT_EQ(out.at("usable_bytes"), out.at("payload_bytes").get<std::uint64_t>() / 2);
+}
+
+TEST(Budget, WasteIsMeasuredWithThePagesOfTheTrace) {
+  const TemporaryDirectory directory;
+  std::string trace;
+  for (int i = 0; i < 400; ++i) {  // 1,000 tokens: a page of 512, and one of 488
+    trace += R"({"timestamp": 0, "input_length": 1000, "output_length": 7, "hash_ids": [)" +
+             std::to_string(2 * i) + ", " + std::to_string(2 * i + 1) + "]}\n";
+  }
+  const std::vector<std::string> command{"budget",
+                                         directory.file("trace.jsonl", trace),
+                                         "--cluster",
+                                         "cpu-2x100",
+                                         "--model",
+                                         "qwen3-32b",
+                                         "--memory-per-node",
+                                         "10GiB",
+                                         "--json"};
+  const json whole = json::parse(run(command).out);
+  EXPECT_EQ(whole.at("measured").at("trace_pages"), 800);
+  EXPECT_GT(whole.at("measured").at("refusals"), 0);
+  std::vector<std::string> cut_command = command;
+  cut_command.push_back("--cut-pages");
+  const json cut = json::parse(run(cut_command).out);
+  const auto bytes = [](const json& out, std::string_view name) {
+    for (const json& part : out.at("use")) {
+      if (part.at("part") == name) return part.at("bytes").get<double>();
+    }
+    return -1.0;
+  };
+  EXPECT_NEAR(bytes(whole, "tails") / (bytes(whole, "payload") + bytes(whole, "tails")),
+              24.0 / 1024, 0.001);
+  EXPECT_EQ(bytes(cut, "tails"), 0);
+}
+
+TEST(Budget, E10WhatCannotBeIsSaidAndWhatDoesNotFitIsExitCode1) {
+  const auto error_of = [](const std::vector<std::string>& more, int code) {
+    std::vector<std::string> command{"budget"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Ran ran = run(command);
+    EXPECT_EQ(ran.code, code) << ran.out;
+    return ran.err;
+  };
+  const auto expect = [](const std::string& message, const char* part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect(
+      error_of({"--cluster", "cpu-1x25", "--model", "qwen3-32b", "--memory-per-node", "380GiB"}, 1),
+      "the largest part is contributed to the pool, 380.00 GiB");
+  expect(error_of({"--cluster", "cpu-1x25", "--model", "gpt-9"}, 2), "there are llama-3.1-8b");
+  expect(error_of({"--cluster", "cpu-9x9", "--model", "qwen3-32b"}, 2), "there are 8xh800-8x200");
+  expect(error_of({"--cluster", "cpu-1x25", "--model", "qwen3-32b", "--reserve", "much"}, 2),
+         "--reserve");
+  expect(error_of({"--cluster", "cpu-1x25", "--model", "qwen3-32b", "--page-tokens", "0"}, 2),
+         "--page-tokens");
+  const TemporaryDirectory directory;
+  const std::string bad = directory.file("bad.jsonl", two_lines + "{\"timestamp\": -1}\n");
+  expect(error_of({bad, "--cluster", "cpu-1x25", "--model", "qwen3-32b"}, 1), "line 3");
 }
 
 }  // namespace
