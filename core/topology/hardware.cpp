@@ -16,6 +16,7 @@ constexpr std::size_t hosts_max = 10'000;
 constexpr std::size_t parts_max = 512;  // of one host
 constexpr std::size_t name_max = 64;
 constexpr std::uint32_t parallel_max = 1'024;
+constexpr std::uint32_t cores_max = 4'096;
 constexpr std::uint32_t rails_max = 64;
 constexpr std::uint32_t spines_max = 1'024;
 constexpr Bytes rate_max{1'000'000'000'000'000};  // 1 PB/s
@@ -121,6 +122,7 @@ class HostCheck {
   Status run() {
     LARDER_CHECK(check_name(place_ + "/name", host_.name));
     LARDER_CHECK(check_range(place_ + "/count", host_.count, 1, hosts_max));
+    LARDER_CHECK(check_range(place_ + "/cores", host_.cores, 0, cores_max));
     LARDER_CHECK(check_costs(place_ + "/costs", host_.costs));
     LARDER_CHECK(check_parts());
     for (std::size_t link = 0; link < host_.links.size(); ++link) LARDER_CHECK(check_link(link));

@@ -229,9 +229,12 @@ void PoolNode::take(Command& command) {
 }
 
 Duration PoolNode::serve(std::size_t extents) {
-  free_at_ = std::max(free_at_, kernel_.now()) + costs_.node_request +
-             costs_.node_extent * static_cast<std::int64_t>(extents);
+  free_at_ = std::max(free_at_, kernel_.now()) + work(extents);
   return free_at_ - kernel_.now();
+}
+
+Duration PoolNode::work(std::size_t extents) const {
+  return costs_.node_request + costs_.node_extent * static_cast<std::int64_t>(extents);
 }
 
 }  // namespace larder::sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,10 @@ class PoolNode {
   void take(Command& command);
   // The time that its thread takes to come to a request that arrives now and to serve it.
   Duration serve(std::size_t extents);
+  // The work of that alone, and its threads, where it shares the cores of its host with others.
+  Duration work(std::size_t extents) const;
+  std::optional<ThreadsId> threads() const { return threads_; }
+  void set_threads(ThreadsId threads) { threads_ = threads; }
 
  private:
   class Call;
@@ -116,6 +121,7 @@ class PoolNode {
   bool alive_ = false;
   bool connected_ = true;
   Instant free_at_{};  // its thread
+  std::optional<ThreadsId> threads_;
 
   std::vector<HeldExtent> held_;  // while it is being reported
   std::size_t reported_ = 0;

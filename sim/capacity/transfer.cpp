@@ -18,8 +18,16 @@ void Transfer::start() {
   const bool asks = kind == Kind::fill || config_.transport == Move::Transport::tcp;
   if (!asks) return move();
   stage_ = Stage::asking;
-  kernel_.arm_in(*this, config_.costs.message +
-                            (node->reachable() ? node->serve(objects.size()) : Duration(0)));
+  const bool served = node->reachable() && !node->threads();
+  kernel_.arm_in(*this,
+                 config_.costs.message + (served ? node->serve(objects.size()) : Duration(0)));
+}
+
+// The request is there. Where the node's host has cores to share, it is served from now on.
+void Transfer::asked() {
+  if (!node->reachable() || !node->threads()) return move();
+  service_.emplace(fabric_, *node->threads(), *this);
+  service_->start(node->work(objects.size()));
 }
 
 void Transfer::move() {
@@ -32,7 +40,9 @@ void Transfer::move() {
                     Move::Plan{.from = reads ? memory : engine_memory,
                                .to = reads ? engine_memory : memory,
                                .length = bytes,
-                               .transport = config_.transport},
+                               .transport = config_.transport,
+                               .sender = reads ? node->threads() : engine_threads,
+                               .receiver = reads ? engine_threads : node->threads()},
                     *this);
   bytewise_->start();
 }
@@ -46,11 +56,13 @@ void Transfer::arrived() {
 
 void Transfer::stop() {
   kernel_.cancel(*this);
+  service_.reset();
   bytewise_.reset();
   stage_ = Stage::idle;
 }
 
 void Transfer::break_off(Duration notice) {
+  service_.reset();
   bytewise_.reset();
   stage_ = Stage::stalled;
   kernel_.arm_in(*this, notice);
@@ -58,7 +70,7 @@ void Transfer::break_off(Duration notice) {
 
 void Transfer::fire() {
   const Stage stage = stage_;
-  if (stage == Stage::asking) return move();
+  if (stage == Stage::asking) return asked();
   bytewise_.reset();
   stage_ = Stage::idle;
   owner->transferred(*this, stage == Stage::answering);

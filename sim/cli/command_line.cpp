@@ -42,6 +42,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_compare(app, outcome);
   add_incident(app, outcome);
   add_hardware(app, outcome);
+  add_validate(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

@@ -26,5 +26,6 @@ void add_replay(CLI::App& app, Status& outcome);
 void add_compare(CLI::App& app, Status& outcome);
 void add_incident(CLI::App& app, Status& outcome);
 void add_hardware(CLI::App& app, Status& outcome);
+void add_validate(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim
