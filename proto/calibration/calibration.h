@@ -21,6 +21,7 @@ struct CalibratedMachine {
   std::string processor;  // as the kernel names it
   std::uint32_t cores = 1;
   Bytes memory;
+  Bytes cache;  // of the last level; zero: not known
   std::string kernel;
   std::string program;  // its version
   std::string date;     // ISO 8601, UTC
@@ -51,14 +52,18 @@ struct CallCosts {
   Figure put_start;       //
   Figure put_end;         //
   Figure node_request;    // a node, for each request ...
-  Figure node_extent;     // ... and each extent
+  Figure node_read;       // ... and each extent that it sends
+  Figure node_fill;       // ... or takes
   Figure client_request;  // a client, for each call of the master ...
-  Figure client_item;     // ... and for each item of a lookup or a put
-  Figure thread_rate;     // bytes a second that one thread moves, hashing where that is done
+  Figure client_get;      // ... and for each item of a get
+  Figure client_put;      // ... or a put
+  Figure thread_rate;     // bytes a second that one thread moves of reads, hashing included
+  Figure fill_mib;  // the node's more for each MiB of a put, which it hashes and has not cached
+  Figure cold_mib;  // the reader's more for each MiB of a call that its cache does not hold
   bool operator==(const CallCosts&) const = default;
 };
 // Under which names they stand in files, in this order.
-inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 12> cost_names{{
+inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 16> cost_names{{
     {"hand_over_ns", &CallCosts::hand_over},
     {"message_ns", &CallCosts::message},
     {"request_ns", &CallCosts::request},
@@ -67,10 +72,14 @@ inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 12
     {"put_start_ns", &CallCosts::put_start},
     {"put_end_ns", &CallCosts::put_end},
     {"node_request_ns", &CallCosts::node_request},
-    {"node_extent_ns", &CallCosts::node_extent},
+    {"node_read_ns", &CallCosts::node_read},
+    {"node_fill_ns", &CallCosts::node_fill},
     {"client_request_ns", &CallCosts::client_request},
-    {"client_item_ns", &CallCosts::client_item},
+    {"client_get_ns", &CallCosts::client_get},
+    {"client_put_ns", &CallCosts::client_put},
     {"thread_bytes_per_second", &CallCosts::thread_rate},
+    {"fill_ns_each_mib", &CallCosts::fill_mib},
+    {"cold_read_ns_each_mib", &CallCosts::cold_mib},
 }};
 
 // How the bytes of a workload move. local: master, node and client in one process, without sockets.

@@ -50,13 +50,14 @@ Status read_name(const JsonObject& object, std::string_view key,
 Status read_machine(const json& value, const std::string& place, CalibratedMachine& machine) {
   LARDER_TRY(const JsonObject object,
              JsonObject::make(value, place,
-                              {.needed = {"processor", "cores", "memory_bytes", "kernel", "program",
-                                          "date", "others_permille"},
+                              {.needed = {"processor", "cores", "memory_bytes", "cache_bytes",
+                                          "kernel", "program", "date", "others_permille"},
                                .allowed = {}}));
   LARDER_TRY(machine.processor, object.text("processor"));
   LARDER_CHECK(object.number("cores", machine.cores));
   LARDER_CHECK(in_range(object, "cores", machine.cores, {1, cores_max}));
   LARDER_CHECK(object.number("memory_bytes", machine.memory));
+  LARDER_CHECK(object.number("cache_bytes", machine.cache));
   LARDER_TRY(machine.kernel, object.text("kernel"));
   LARDER_TRY(machine.program, object.text("program"));
   LARDER_TRY(machine.date, object.text("date"));
@@ -190,6 +191,7 @@ ordered_json machine_json(const CalibratedMachine& machine) {
   return {{"processor", machine.processor},
           {"cores", machine.cores},
           {"memory_bytes", machine.memory.value},
+          {"cache_bytes", machine.cache.value},
           {"kernel", machine.kernel},
           {"program", machine.program},
           {"date", machine.date},

@@ -22,7 +22,7 @@ namespace {
 using Operation = Workload::Operation;
 using Progress = std::function<void(double, const std::string&)>;
 
-constexpr std::uint32_t cost_runs = 8;               // CostRuns has so many
+constexpr std::uint32_t cost_runs = 9;               // CostRuns has so many
 constexpr Bytes call_max{32 << 20};                  // of a batch: longer ones tell nothing new
 constexpr std::uint64_t nic_messages = 200'000'000;  // assumed: TCP comes nowhere near
 

@@ -51,6 +51,8 @@ Result<CostRuns> measure_costs(WorkloadPool& pool, CalibratedTransport transport
   LARDER_TRY(runs.get_one, pool.run(one, time));
   LARDER_TRY(runs.get_many, pool.run(many, time));
   LARDER_TRY(runs.get_large, pool.run(workload(Operation::get, CostRuns::large, 1), time));
+  LARDER_TRY(runs.get_cold,
+             pool.run(workload(Operation::get, CostRuns::large, CostRuns::too_many), time));
   LARDER_TRY(runs.put_one, pool.run(workload(Operation::put, CostRuns::small, 1), time));
   LARDER_TRY(runs.put_many,
              pool.run(workload(Operation::put, CostRuns::small, CostRuns::many), time));
@@ -73,8 +75,11 @@ CallCosts costs_of(const CostRuns& runs, CalibratedTransport transport) {
   const auto both = [](const WorkloadRun& run) {
     return for_each_byte(run, run.node_cpu) + for_each_byte(run, run.client_cpu);
   };
-  const double byte = (both(runs.get_large) + both(runs.put_large)) / 2;
+  const double byte = both(runs.get_large);
+  constexpr double mib = 1 << 20;
   costs.thread_rate = exactly(std::max(1.0, 2e9 / byte));
+  costs.fill_mib = exactly(mib * (both(runs.put_large) - byte));
+  costs.cold_mib = exactly(mib * (both(runs.get_cold) - byte));
   const double bytes = byte / 2 * static_cast<double>(CostRuns::small.value);
 
   const auto step = [&](Duration WorkloadRun::* used, double ends) {
@@ -87,11 +92,12 @@ CallCosts costs_of(const CostRuns& runs, CalibratedTransport transport) {
   if (apart) {
     const auto [read, fill] = step(&WorkloadRun::node_cpu, 1);
     costs.node_request = exactly((read.call + fill.call) / 2);
-    costs.node_extent = exactly((read.item + fill.item) / 2);
+    costs.node_read = exactly(read.item);
+    costs.node_fill = exactly(fill.item);
   }
   const auto [get, store] = step(&WorkloadRun::client_cpu, apart ? 1 : 2);
-  costs.client_item = exactly(apart ? (get.item + store.item) / 2 : get.item);
-  if (!apart) costs.put_start = exactly(std::max(0.0, store.item - get.item));
+  costs.client_get = exactly(get.item);
+  costs.client_put = exactly(store.item);
   // A get calls the master once, a put twice.
   costs.client_request = exactly((get.call + store.call) / 3);
 

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/size_text.h"
 #include "real/daemon/descriptor.h"
 #include "real/rpc/loop.h"
 #include "real/transport/tcp_options.h"
@@ -74,6 +75,14 @@ std::string value_in(const char* path, std::string_view name) {
     return begin == std::string::npos ? "" : line.substr(begin);
   }
   return "";
+}
+
+// As the kernel tells it, such as "32768K".
+Bytes last_level_cache() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::string text;
+  file >> text;
+  return parse_size(text).value_or(Bytes{});
 }
 
 }  // namespace
@@ -134,6 +143,7 @@ CalibratedMachine describe_machine() {
                             .cores = std::max(1u, std::thread::hardware_concurrency()),
                             .memory = {static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                                        static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
+                            .cache = last_level_cache(),
                             .kernel = {},
                             .program = terminal::version_text("larder"),
                             .date = {},

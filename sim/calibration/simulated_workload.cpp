@@ -36,7 +36,7 @@ Hardware one_host(Hardware hardware, const CostValues& costs, CalibratedTranspor
   return hardware;
 }
 
-PoolCosts pool_costs(const CostValues& values) {
+PoolCosts pool_costs(const CostValues& values, Bytes cache) {
   const auto cost = [&](Figure CallCosts::* member) { return rounded(values[cost_index(member)]); };
   PoolCosts costs;
   costs.message = cost(&CallCosts::message);
@@ -46,10 +46,15 @@ PoolCosts pool_costs(const CostValues& values) {
   costs.put_start = cost(&CallCosts::put_start);
   costs.put_end = cost(&CallCosts::put_end);
   costs.node_request = cost(&CallCosts::node_request);
-  costs.node_extent = cost(&CallCosts::node_extent);
+  costs.node_extent = cost(&CallCosts::node_read);
+  costs.node_fill = cost(&CallCosts::node_fill);
   costs.client_request = cost(&CallCosts::client_request);
-  costs.client_item = cost(&CallCosts::client_item);
+  costs.client_item = cost(&CallCosts::client_get);
+  costs.client_put_item = cost(&CallCosts::client_put);
   costs.hand_over = cost(&CallCosts::hand_over);
+  costs.fill_each_mib = cost(&CallCosts::fill_mib);
+  costs.cold_read_each_mib = cost(&CallCosts::cold_mib);
+  if (cache > Bytes{}) costs.cache = cache;
   return costs;
 }
 
@@ -69,14 +74,15 @@ PoolPage page_of(std::uint64_t number) { return {.id = number, .parent = number,
 // The machine and its pool.
 class World {
  public:
-  World(const Hardware& host, const CostValues& costs, const Workload& workload, std::uint64_t seed)
+  World(const SimulatedMachine& machine, const CostValues& costs, const Workload& workload,
+        std::uint64_t seed)
       : kernel_(seed),
-        topology_(Topology::make(one_host(host, costs, workload.transport)).value()),
+        topology_(Topology::make(one_host(machine.host, costs, workload.transport)).value()),
         fabric_(kernel_, topology_, StripeRules{}),
         memory_(topology_.parts_of(0, PartKind::dram).front()) {
     PoolConfig config{
         .objects = {workload.size},
-        .costs = pool_costs(costs),
+        .costs = pool_costs(costs, machine.cache),
         .threads = {.client =
                         workload.transport == CalibratedTransport::local ? 1 : workload.clients,
                     .node = 1,
@@ -187,9 +193,9 @@ CostValues values_of(const CallCosts& costs) {
   return values;
 }
 
-WorkloadRun simulate(const Hardware& host, const CostValues& costs, const Workload& workload,
-                     std::uint64_t seed) {
-  World world(host, costs, workload, seed);
+WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
+                     const Workload& workload, std::uint64_t seed) {
+  World world(machine, costs, workload, seed);
   std::vector<std::unique_ptr<Client>> clients;
   for (std::uint32_t number = 0; number < workload.clients; ++number) {
     clients.push_back(std::make_unique<Client>(world, workload, number));

@@ -21,8 +21,12 @@ std::size_t cost_index(Figure CallCosts::* member);
 // then so many that the throughput is steady. local: all that one thread does is done by one core.
 //
 // The same arguments give the same result. Takes some milliseconds.
-// Precondition: `host` is of one kind, and its cores are known.
-WorkloadRun simulate(const Hardware& host, const CostValues& costs, const Workload& workload,
-                     std::uint64_t seed);
+// Precondition: the host is of one kind, and its cores are known.
+struct SimulatedMachine {
+  Hardware host;
+  Bytes cache;  // of the last level; zero: not known
+};
+WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
+                     const Workload& workload, std::uint64_t seed);
 
 }  // namespace larder::sim

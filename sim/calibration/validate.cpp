@@ -15,11 +15,13 @@ constexpr Bytes call_bytes_max{std::uint64_t{2} << 30};
 // Which costs are fitted; the others are taken as they were measured.
 std::vector<std::size_t> free_costs(CalibratedTransport transport) {
   std::vector<std::size_t> free{
-      cost_index(&CallCosts::hand_over), cost_index(&CallCosts::client_request),
-      cost_index(&CallCosts::client_item), cost_index(&CallCosts::thread_rate)};
+      cost_index(&CallCosts::hand_over),   cost_index(&CallCosts::client_request),
+      cost_index(&CallCosts::client_get),  cost_index(&CallCosts::client_put),
+      cost_index(&CallCosts::thread_rate), cost_index(&CallCosts::fill_mib),
+      cost_index(&CallCosts::cold_mib)};
   if (transport == CalibratedTransport::tcp) {
-    for (Figure CallCosts::* member :
-         {&CallCosts::message, &CallCosts::node_request, &CallCosts::node_extent}) {
+    for (Figure CallCosts::* member : {&CallCosts::message, &CallCosts::node_request,
+                                       &CallCosts::node_read, &CallCosts::node_fill}) {
       free.push_back(cost_index(member));
     }
   }
@@ -69,8 +71,8 @@ Compared compared(const std::vector<WorkloadRun>& measured,
 // All workloads over one transport.
 class Transport {
  public:
-  Transport(const Hardware& host, const CallCosts& costs, const ValidationRules& rules)
-      : host_(host), rules_(rules), start_(values_of(costs)) {}
+  Transport(const SimulatedMachine& machine, const CallCosts& costs, const ValidationRules& rules)
+      : machine_(machine), rules_(rules), start_(values_of(costs)) {}
 
   void add(const MeasuredWorkload& workload) { workloads_.push_back(&workload); }
   std::size_t runs() const { return workloads_.front()->runs.size(); }
@@ -115,7 +117,7 @@ class Transport {
       const auto& [workload, measured] = *workloads_[index];
       std::vector<WorkloadRun> predicted;
       for (std::size_t fit = 0; fit < fits_.size(); ++fit) {
-        predicted.push_back(simulate(host_, as_costs(fits_[fit]), workload, rules_.seed + fit));
+        predicted.push_back(simulate(machine_, as_costs(fits_[fit]), workload, rules_.seed + fit));
       }
       validated.push_back({.workload = workload,
                            .fitted = is_fitted(index),
@@ -142,16 +144,22 @@ class Transport {
     const auto loss = [&](const std::vector<double>& numbers) {
       double sum = 0;
       for (std::size_t i = 0; i < half.size(); ++i) {
-        const WorkloadRun run = simulate(host_, as_costs(numbers), half[i]->workload, seed);
+        const WorkloadRun run = simulate(machine_, as_costs(numbers), half[i]->workload, seed);
         const double off = std::log(throughput(run) / targets[i]);
         sum += off * off;
+      }
+      // What no workload tells stays about where it was measured.
+      for (const std::size_t place : free) {
+        if (start_[place] < 1) continue;
+        const double off = std::log(numbers[place] / start_[place]);
+        sum += rules_.weight_of_measured * off * off;
       }
       return sum;
     };
     return coordinate_search(from, free, loss, rules);
   }
 
-  const Hardware& host_;
+  const SimulatedMachine& machine_;
   const ValidationRules& rules_;
   const CostValues start_;
   std::vector<const MeasuredWorkload*> workloads_;
@@ -196,6 +204,7 @@ Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
                             const Measurements& measurements, const ValidationRules& rules,
                             const std::function<void(double)>& progress) {
   LARDER_CHECK(check(host, measurements));
+  const SimulatedMachine machine{.host = host, .cache = costs.machine.cache};
   std::vector<std::pair<CalibratedTransport, Transport>> transports;
   for (const MeasuredWorkload& each : measurements.workloads) {
     const CalibratedTransport transport = each.workload.transport;
@@ -206,7 +215,7 @@ Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
         return failed(ErrorCode::invalid_params,
                       to_string(each.workload) + ": there are no costs of this transport");
       }
-      transports.emplace_back(transport, Transport(host, *known, rules));
+      transports.emplace_back(transport, Transport(machine, *known, rules));
       found = transports.end() - 1;
     }
     found->second.add(each);

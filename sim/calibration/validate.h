@@ -61,14 +61,16 @@ struct Validation {
 struct ValidationRules {
   SearchRules fit;
   SearchRules refit{.first_step = 1.1, .last_step = 1.04, .rounds_max = 4};
+  double weight_of_measured = 0.01;
   std::uint64_t seed = 1;
 };
 
 // Simulates the workloads with the costs, after fitting these. Of the workloads over each
 // transport, as they stand in the file, every second one, beginning with the first, is fitted on;
 // the others are what the result is judged by. What the master does is taken as measured; what is
-// fitted are the latencies, a client's and a node's time, and the rate of a thread: such that the
-// sum of the squared logarithms of predicted over measured throughput is small.
+// fitted are the latencies, a client's and a node's time, and those for bytes: such that the sum of
+// the squared logarithms of predicted over measured throughput is small, and, with little weight,
+// of fitted over measured costs.
 //
 // Errors: invalid_params (the host's cores are not told, there is more than one kind of host, costs
 // of a transport are missing, a call is larger than 2 GiB).

@@ -56,8 +56,9 @@ void ClientSession::send(MasterCall& call) {
   // The items of a put are counted once, with its first call.
   const bool first = !std::holds_alternative<PutEnd>(call.request.body);
   const std::size_t items = first ? answer_count(call.request.body) : 0;
-  server_.send_after(call,
-                     costs_.client_request + costs_.client_item * static_cast<std::int64_t>(items),
+  const Duration each = std::holds_alternative<PutStart>(call.request.body) ? costs_.client_put_item
+                                                                            : costs_.client_item;
+  server_.send_after(call, costs_.client_request + each * static_cast<std::int64_t>(items),
                      first ? costs_.hand_over : Duration(0));
 }
 

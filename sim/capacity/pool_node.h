@@ -79,9 +79,10 @@ class PoolNode {
 
   void take(Command& command);
   // The time that its thread takes to come to a request that arrives now and to serve it.
-  Duration serve(std::size_t extents);
+  enum class Kind : std::uint8_t { fill, other };
+  Duration serve(std::size_t extents, Kind kind);
   // The work of that alone, and its threads, where it shares the cores of its host with others.
-  Duration work(std::size_t extents) const;
+  Duration work(std::size_t extents, Kind kind) const;
   std::optional<ThreadsId> threads() const { return threads_; }
   void set_threads(ThreadsId threads) { threads_ = threads; }
 

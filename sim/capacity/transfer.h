@@ -63,11 +63,15 @@ class Transfer final : public Event {
         : Work(fabric, threads), transfer_(transfer) {}
 
    private:
-    void finish() override { transfer_.move(); }
+    void finish() override { transfer_.served(); }
     Transfer& transfer_;
   };
   void fire() override;
   void asked();
+  PoolNode::Kind served_as() const;
+  Duration for_bytes(Duration each_mib) const;
+  void work(ThreadsId threads, Duration time);
+  void served();
   void move();
   void arrived();
 

@@ -39,23 +39,38 @@ Result<T> load(const std::string& directory, const char* name,
 
 // ---- for people ---------------------------------------------------------------------------------
 
-// What is measured, between what that lies, and the same of the prediction.
-std::string cell(const Compared& compared, double unit, int digits) {
+// "930.4 (930.4-1362.2)" of what was measured, then of what is predicted.
+std::string cells(const Compared& compared, int digits) {
   const auto text = [&](const Interval& interval) {
-    return fmt::format("{:.{}f} ({:.{}f}-{:.{}f})", interval.value / unit, digits,
-                       interval.low / unit, digits, interval.high / unit, digits);
+    return fmt::format("{:.{}f} ({:.{}f}-{:.{}f})", interval.value / 1e6, digits,
+                       interval.low / 1e6, digits, interval.high / 1e6, digits);
   };
-  return fmt::format("{:>24}{:>24}", text(compared.measured), text(compared.predicted));
+  return fmt::format("{:>25}{:>25}", text(compared.measured), text(compared.predicted));
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}", share * 100); }
 
-std::string row(const ValidatedWorkload& each) {
-  const Compared& rate = each.bytes_per_second;
-  return fmt::format("{:<28}{:<7}{}{:>8}{:>8}{:>8}{}{}\n", to_string(each.workload),
-                     each.fitted ? "fitted" : "judged", cell(rate, 1e6, 1), percent(rate.error()),
-                     percent(rate.error_beyond_spread()), percent(rate.spread()),
-                     cell(each.p50, 1e6, 3), cell(each.p99, 1e6, 3));
+std::string throughput_text(const Validation& validation) {
+  std::string text = fmt::format("{:<30}{:>6}{:>25}{:>25}{:>8}{:>8}{:>8}\n", "throughput, MB/s",
+                                 "half", "measured", "predicted", "error", "beyond", "spread");
+  for (const ValidatedWorkload& each : validation.workloads) {
+    const Compared& rate = each.bytes_per_second;
+    text += fmt::format("{:<30}{:>6}{}{:>8}{:>8}{:>8}\n", to_string(each.workload),
+                        each.fitted ? "fit" : "judge", cells(rate, 1), percent(rate.error()),
+                        percent(rate.error_beyond_spread()), percent(rate.spread()));
+  }
+  return text;
+}
+
+std::string times_text(const Validation& validation) {
+  std::string text =
+      fmt::format("{:<30}{:>25}{:>25}{:>8}{:>25}{:>25}{:>8}\n", "of a call, ms", "p50 measured",
+                  "predicted", "error", "p99 measured", "predicted", "error");
+  for (const ValidatedWorkload& each : validation.workloads) {
+    text += fmt::format("{:<30}{}{:>8}{}{:>8}\n", to_string(each.workload), cells(each.p50, 3),
+                        percent(each.p50.error()), cells(each.p99, 3), percent(each.p99.error()));
+  }
+  return text;
 }
 
 std::string errors_text(const Validation& validation, std::string_view name,
@@ -70,16 +85,10 @@ std::string errors_text(const Validation& validation, std::string_view name,
 
 std::string to_text(const Validation& validation) {
   const CalibratedMachine& machine = validation.costs.machine;
-  std::string text = fmt::format(
-      "{}, {} cores, {}; others used {:.1f} % of the processors\n\n"
-      "{:<28}{:<7}{:>24}{:>24}{:>8}{:>8}{:>8}{:>48}{:>48}\n"
-      "{:<35}{:>24}{:>24}{:>8}{:>8}{:>8}{:>24}{:>24}{:>24}{:>24}\n",
-      machine.processor, machine.cores, machine.date,
-      static_cast<double>(machine.others_permille) / 10, "workload", "half", "MB/s measured",
-      "predicted", "error", "beyond", "spread", "ms of half the calls, at most",
-      "ms of 99 of 100 calls", "", "", "", "%", "%", "%", "measured", "predicted", "measured",
-      "predicted");
-  for (const ValidatedWorkload& each : validation.workloads) text += row(each);
+  std::string text =
+      fmt::format("{}, {} cores, {}; others used {:.1f} % of the processors\n\n", machine.processor,
+                  machine.cores, machine.date, static_cast<double>(machine.others_permille) / 10) +
+      throughput_text(validation) + "\n" + times_text(validation);
   text += fmt::format("\n{:<24}{:>20}{:>32}\n{:<24}{:>10}{:>10}{:>22}{:>10}\n", "throughput, % off",
                       "of the middle run", "of the nearest run", "", "median", "worst", "median",
                       "worst");

@@ -14,6 +14,7 @@ using testing::HasSubstr;
 const CalibratedMachine machine{.processor = "a processor",
                                 .cores = 2,
                                 .memory = {1'000'000},
+                                .cache = {32 << 20},
                                 .kernel = "6.1.0",
                                 .program = "larder 0.1.0",
                                 .date = "2026-11-30T12:00:00Z",

@@ -38,10 +38,11 @@ CostRuns runs_over_tcp() {
       .get_many = small(many, 5'000 + 500 * many, 6'000 + (1'000 + small_bytes) * many,
                         9'000 + (2'000 + small_bytes) * many),
       .get_large = run_of(CostRuns::large, 1, 0, large_bytes, large_bytes),
+      .get_cold = run_of(CostRuns::large, CostRuns::too_many, 0, 2 * large_bytes, 2 * large_bytes),
       .put_one =
-          small(1, 10'000 + 1'600, 6'000 + 1'000 + small_bytes, 18'000 + 2'000 + small_bytes),
-      .put_many = small(many, 10'000 + 1'600 * many, 6'000 + (1'000 + small_bytes) * many,
-                        18'000 + (2'000 + small_bytes) * many),
+          small(1, 10'000 + 1'600, 6'000 + 1'500 + small_bytes, 18'000 + 2'500 + small_bytes),
+      .put_many = small(many, 10'000 + 1'600 * many, 6'000 + (1'500 + small_bytes) * many,
+                        18'000 + (2'500 + small_bytes) * many),
       .put_large = run_of(CostRuns::large, 1, 0, large_bytes, large_bytes)};
 }
 
@@ -58,13 +59,26 @@ TEST(CallCosts, AreWhatTheCallsUsedStepByStep) {
   expect(costs.put_start, 800);
   expect(costs.put_end, 800);
   expect(costs.node_request, 6'000);
-  expect(costs.node_extent, 1'000);
+  expect(costs.node_read, 1'000);
+  expect(costs.node_fill, 1'500);
   expect(costs.client_request, 9'000);
-  expect(costs.client_item, 2'000);
+  expect(costs.client_get, 2'000);
+  expect(costs.client_put, 2'500);
   EXPECT_NEAR(static_cast<double>(costs.thread_rate.value), 4e9, 4e4);
+  EXPECT_EQ(costs.fill_mib.value, 0u);
+  EXPECT_EQ(costs.cold_mib.value, 0u);
   // 100 us for a question, of which the processors had 14.3.
   expect(costs.hand_over, 85'700.0 / 2);
   expect(costs.message, 85'700.0 / 4);
+}
+
+TEST(CallCosts, OfPutsAndOfReadsThatNoCacheHoldsAreWhatTheyTakeMore) {
+  CostRuns runs = runs_over_tcp();
+  runs.put_large.node_cpu += Duration(1'000 * 16 * 5'000);  // of 1,000 calls of 16 MiB
+  runs.get_cold.client_cpu += Duration(1'000 * 32 * 7'000);
+  const CallCosts costs = costs_of(runs, CalibratedTransport::tcp);
+  EXPECT_NEAR(static_cast<double>(costs.fill_mib.value), 5'000, 2);
+  EXPECT_NEAR(static_cast<double>(costs.cold_mib.value), 7'000, 2);
 }
 
 TEST(CallCosts, InOneProcessAllIsTheClients) {
@@ -77,10 +91,11 @@ TEST(CallCosts, InOneProcessAllIsTheClients) {
   const CallCosts costs = costs_of(runs, CalibratedTransport::local);
   EXPECT_EQ(costs.request.value, 0u);
   EXPECT_EQ(costs.message.value, 0u);
-  EXPECT_EQ(costs.node_extent.value, 0u);
-  // A lookup, an extent and the client's part of a get; a put's calls are above that.
-  EXPECT_NEAR(static_cast<double>(costs.client_item.value), 500 + 1'000 + 2'000, 2);
-  EXPECT_NEAR(static_cast<double>(costs.put_start.value), 1'600 - 500, 2);
+  EXPECT_EQ(costs.node_read.value, 0u);
+  EXPECT_EQ(costs.put_start.value, 0u);
+  // What master, node and client do for an item.
+  EXPECT_NEAR(static_cast<double>(costs.client_get.value), 500 + 1'000 + 2'000, 2);
+  EXPECT_NEAR(static_cast<double>(costs.client_put.value), 1'600 + 1'500 + 2'500, 2);
   EXPECT_NEAR(static_cast<double>(costs.thread_rate.value), 4e9, 4e4);
 }
 

@@ -6,11 +6,11 @@
 namespace larder::sim {
 
 // A machine of two cores, and what calls cost there.
-inline Hardware machine_of(std::uint32_t cores) {
+inline SimulatedMachine machine_of(std::uint32_t cores) {
   Hardware hardware = hardware_preset("cpu-1x25").value();
   hardware.hosts[0].count = 1;
   hardware.hosts[0].cores = cores;
-  return hardware;
+  return {.host = hardware, .cache = {}};
 }
 
 inline CallCosts round_call_costs() {
@@ -26,9 +26,11 @@ inline CallCosts round_call_costs() {
   set(&CallCosts::put_start, 800);
   set(&CallCosts::put_end, 800);
   set(&CallCosts::node_request, 6'000);
-  set(&CallCosts::node_extent, 1'000);
+  set(&CallCosts::node_read, 1'000);
+  set(&CallCosts::node_fill, 1'500);
   set(&CallCosts::client_request, 8'000);
-  set(&CallCosts::client_item, 2'000);
+  set(&CallCosts::client_get, 2'000);
+  set(&CallCosts::client_put, 2'500);
   set(&CallCosts::thread_rate, 2'000'000'000);
   return costs;
 }

@@ -31,8 +31,8 @@ TEST(SimulatedWorkload, AGetAloneTakesTheSumOfItsSteps) {
 
 TEST(SimulatedWorkload, APutAloneTakesTheSumOfItsSteps) {
   const WorkloadRun one = run({.operation = Operation::put, .size = 4_KiB});
-  const std::int64_t expected = 2 * 8'000 + 2'000 + 10'000 + 4 * 5'000 + 2 * (4'000 + 800) + 5'000 +
-                                6'000 + 1'000 + copying + 5'000 + 5'000;
+  const std::int64_t expected = 2 * 8'000 + 2'500 + 10'000 + 4 * 5'000 + 2 * (4'000 + 800) + 5'000 +
+                                6'000 + 1'500 + copying + 5'000 + 5'000;
   EXPECT_NEAR(static_cast<double>(one.p50.count()), static_cast<double>(expected), 20);
 }
 
@@ -72,6 +72,25 @@ TEST(SimulatedWorkload, OfMixedCallsEveryFourthIsAPut) {
   const double put = 1 / run({.operation = Operation::put, .size = 4_KiB}).bytes_per_second();
   const double mixed = 1 / run({.operation = Operation::mixed, .size = 4_KiB}).bytes_per_second();
   EXPECT_NEAR(mixed, (3 * get + put) / 4, mixed * 0.01);
+}
+
+TEST(SimulatedWorkload, PutsAndReadsThatNoCacheHoldsTakeMoreForEachMib) {
+  CallCosts costs = round_call_costs();
+  costs.fill_mib = costs.cold_mib = {.value = 100'000, .low = 100'000, .high = 100'000};
+  SimulatedMachine machine = machine_of(2);
+  machine.cache = 32_MiB;
+  const auto took = [&](Operation operation, std::uint32_t batch) {
+    const Workload workload{.operation = operation, .size = 16_MiB, .batch = batch};
+    return [=](const CallCosts& with) {
+      return static_cast<double>(simulate(machine, values_of(with), workload, 1).p50.count());
+    };
+  };
+  const auto more = [&](Operation operation, std::uint32_t batch) {
+    return took(operation, batch)(costs) - took(operation, batch)(round_call_costs());
+  };
+  EXPECT_NEAR(more(Operation::put, 1), 16 * 100'000, 10);
+  EXPECT_NEAR(more(Operation::get, 1), 0, 10);
+  EXPECT_NEAR(more(Operation::get, 2), 32 * 100'000, 10);
 }
 
 TEST(SimulatedWorkload, IsTheSameForTheSameSeed) {

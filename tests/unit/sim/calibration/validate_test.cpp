@@ -50,13 +50,13 @@ CalibratedCosts costs_file(const CallCosts& costs) {
 }
 
 Result<Validation> validated(const CallCosts& start, const Measurements& measurements) {
-  return validate(machine_of(2), costs_file(start), measurements, {}, [](double) {});
+  return validate(machine_of(2).host, costs_file(start), measurements, {}, [](double) {});
 }
 
 TEST(Validate, FindsTheCostsThatMadeTheMeasurements) {
   CallCosts start = round_call_costs();
   for (Figure CallCosts::* member : {&CallCosts::client_request, &CallCosts::thread_rate,
-                                     &CallCosts::client_item, &CallCosts::message}) {
+                                     &CallCosts::client_get, &CallCosts::message}) {
     (start.*member).value *= 2;
     (start.*member).high = (start.*member).value;
   }
@@ -122,10 +122,11 @@ TEST(Validate, WhatCannotBeSimulatedIsSaid) {
                    .workloads = {{.workload = {.size = 4_KiB}, .runs = {{.time = Duration(1)}}}},
                    .not_measured = {}};
   const CalibratedCosts costs = costs_file(round_call_costs());
-  EXPECT_NE(refused(machine_of(0), costs, one).find("\"cores\""), std::string::npos);
-  EXPECT_NE(refused(machine_of(2), {}, one).find("no costs of this transport"), std::string::npos);
+  EXPECT_NE(refused(machine_of(0).host, costs, one).find("\"cores\""), std::string::npos);
+  EXPECT_NE(refused(machine_of(2).host, {}, one).find("no costs of this transport"),
+            std::string::npos);
   one.workloads[0].workload = {.size = 1_GiB, .batch = 3};
-  EXPECT_NE(refused(machine_of(2), costs, one).find("more than 2 GiB"), std::string::npos);
+  EXPECT_NE(refused(machine_of(2).host, costs, one).find("more than 2 GiB"), std::string::npos);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct OneHost {
       : topology(Topology::make(host(cores)).value()), fabric(kernel, topology, StripeRules{}) {
     PoolCosts costs = round_costs();
     costs.client_request = microseconds(3);
-    costs.client_item = microseconds(1);
+    costs.client_item = costs.client_put_item = microseconds(1);
     costs.hand_over = microseconds(20);
     PoolConfig config{.nodes = {{.memory = memory(), .capacity = Bytes{1 << 20}}},
                       .objects = {{1000}},
