@@ -22,6 +22,7 @@ larder_library(proto          DEPENDS core/ports proto_messages)
 
 larder_library(proto/journal  DEPENDS proto core/master)  # recordings of a master
 larder_library(proto/hardware DEPENDS core/topology nlohmann_json::nlohmann_json)  # hardware files
+larder_library(proto/calibration DEPENDS proto/hardware)  # what calibrate has measured, as files
 
 larder_library(real/rpc       DEPENDS proto core/master asio spdlog::spdlog Threads::Threads)
 larder_library(real/transport DEPENDS real/rpc real/system core/node)
@@ -30,8 +31,9 @@ larder_library(real/http      DEPENDS real/rpc core/node asio nlohmann_json::nlo
 larder_library(real/daemon    DEPENDS proto/journal real/http real/rpc real/transport real/system core/master core/node fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_library(real/embedded  DEPENDS real/transport real/system core/master core/node)
 larder_library(real/client    DEPENDS real/rpc real/transport real/embedded core/client asio Threads::Threads)
+larder_library(real/calibrate DEPENDS real/client real/daemon proto/calibration terminal workloads fmt::fmt)
 larder_library(real/settings  DEPENDS core/base CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
-larder_library(real/cli       DEPENDS core/pattern terminal real/settings real/daemon real/client workloads/lockstep CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json spdlog::spdlog)
+larder_library(real/cli       DEPENDS core/pattern terminal real/calibrate real/settings real/daemon real/client workloads/lockstep CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json spdlog::spdlog)
 larder_program(larder         real/main.cpp DEPENDS real/cli)
 
 larder_library(terminal       DEPENDS core/base CLI11::CLI11 fmt::fmt)  # of both command lines
@@ -49,9 +51,10 @@ larder_library(sim/serving    DEPENDS sim/fabric sim/serving/models core/pages w
 larder_library(sim/capacity   DEPENDS sim/serving sim/fabric core/master core/client)
 larder_library(sim/budget     DEPENDS sim/capacity core/pages core/space fmt::fmt)  # what hosts' memory goes to
 larder_library(sim/planning   DEPENDS sim/capacity sim/cache proto/hardware fmt::fmt nlohmann_json::nlohmann_json)
+larder_library(sim/calibration DEPENDS sim/capacity proto/calibration)
 larder_library(sim/incident   DEPENDS proto/journal)
 larder_library(sim/report     DEPENDS workloads/lockstep proto/hardware terminal fmt::fmt nlohmann_json::nlohmann_json)
-larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/calibration sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_program(larder-sim     sim/main.cpp DEPENDS sim/cli)
 
 larder_library(tests/contract DEPENDS core/node core/ports GTest::gtest)  # what every transport passes
@@ -80,13 +83,14 @@ larder_test(unit/core/topology  DEPENDS core/topology rapidcheck LABELS quick)
 larder_test(unit/core/transfer  DEPENDS core/transfer rapidcheck LABELS quick)
 larder_test(unit/core/pages     DEPENDS core/pages LABELS quick)
 larder_test(property              DEPENDS core/master core/node rapidcheck LABELS quick)
-larder_test(unit/proto          DEPENDS proto/journal proto/hardware rapidcheck tests/support LABELS quick)
+larder_test(unit/proto          DEPENDS proto/journal proto/calibration rapidcheck tests/support LABELS quick)
 larder_test(unit/workloads      DEPENDS workloads/lockstep tests/support LABELS quick)
 larder_test(unit/real/rpc       DEPENDS real/rpc rapidcheck LABELS quick threaded)
 larder_test(unit/real/transport DEPENDS real/transport tests/contract LABELS quick threaded)
 larder_test(unit/real/client    DEPENDS real/client LABELS quick threaded)
 larder_test(unit/real/system    DEPENDS real/system LABELS quick)
 larder_test(unit/real/http      DEPENDS real/http LABELS quick)
+larder_test(unit/real/calibrate DEPENDS real/calibrate LABELS quick)
 larder_test(unit/real/settings  DEPENDS real/settings rapidcheck tests/support LABELS quick)
 larder_test(unit/real/cli       DEPENDS real/cli tests/support LABELS quick)
 larder_test(unit/real/daemon    DEPENDS real/daemon real/client tests/support LABELS quick threaded)
@@ -124,6 +128,7 @@ larder_process_test(test_readme.py)
 larder_process_test(test_replay.py)
 larder_process_test(test_report.py)
 larder_process_test(test_notebooks.py)
+larder_process_test(test_calibrate.py)
 larder_process_test(test_demo.py)
 larder_process_test(test_library.py)
 larder_process_test(test_streams.py)

@@ -16,6 +16,7 @@ constexpr std::size_t hosts_max = 10'000;
 constexpr std::size_t parts_max = 512;  // of one host
 constexpr std::size_t name_max = 64;
 constexpr std::uint32_t parallel_max = 1'024;
+constexpr std::uint32_t cores_max = 4'096;
 constexpr std::uint32_t rails_max = 64;
 constexpr std::uint32_t spines_max = 1'024;
 constexpr Bytes rate_max{1'000'000'000'000'000};  // 1 PB/s
@@ -122,6 +123,7 @@ class HostCheck {
   Status run() {
     LARDER_CHECK(check_name(place_ + "/name", host_.name));
     LARDER_CHECK(check_range(place_ + "/count", host_.count, 1, hosts_max));
+    LARDER_CHECK(check_range(place_ + "/cores", host_.cores, 0, cores_max));
     LARDER_CHECK(check_costs(place_ + "/costs", host_.costs));
     if (const double price = host_.price_per_hour.value_or(0);
         !(price >= 0 && price <= price_max)) {

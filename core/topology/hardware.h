@@ -69,6 +69,9 @@ struct TransferCosts {
 struct HardwareHost {
   std::string name;  // of the kind
   std::uint32_t count = 1;
+  // Of its processors, which TCP's copies and the pool's own work have to share; 0: not told, and
+  // no limit.
+  std::uint32_t cores = 0;
   std::vector<HardwarePart> parts;
   std::vector<HardwareLink> links;
   TransferCosts costs;

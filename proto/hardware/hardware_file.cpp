@@ -109,10 +109,11 @@ Status read_host(const json& value, const std::string& place, std::vector<Hardwa
   LARDER_TRY(const JsonObject object,
              JsonObject::make(value, place,
                               {.needed = {"name", "count", "parts", "links"},
-                               .allowed = {"costs", "price_per_hour"}}));
+                               .allowed = {"cores", "costs", "price_per_hour"}}));
   HardwareHost host;
   LARDER_TRY(host.name, object.text("name"));
   LARDER_CHECK(object.number("count", host.count));
+  LARDER_CHECK(object.number("cores", host.cores));
   LARDER_CHECK(object.each("parts", [&](const json& part, const std::string& at) {
     return read_part(part, at, host.parts);
   }));
@@ -164,16 +165,15 @@ ordered_json host_json(const HardwareHost& host) {
   for (const HardwarePart& part : host.parts) parts.push_back(part_json(part));
   ordered_json links = ordered_json::array();
   for (const HardwareLink& link : host.links) links.push_back(link_json(link));
-  ordered_json value{{"name", host.name},
-                     {"count", host.count},
-                     {"parts", std::move(parts)},
-                     {"links", std::move(links)},
-                     {"costs",
-                      {{"posting_ns", host.costs.posting.count()},
-                       {"completion_ns", host.costs.completion.count()},
-                       {"registration_ns", host.costs.registration.count()},
-                       {"registration_ns_each_mib", host.costs.registration_each_mib.count()},
-                       {"tcp_bytes_per_second", host.costs.tcp_per_second.value}}}};
+  ordered_json value{{"name", host.name}, {"count", host.count}};
+  if (host.cores > 0) value["cores"] = host.cores;
+  value["parts"] = std::move(parts);
+  value["links"] = std::move(links);
+  value["costs"] = {{"posting_ns", host.costs.posting.count()},
+                    {"completion_ns", host.costs.completion.count()},
+                    {"registration_ns", host.costs.registration.count()},
+                    {"registration_ns_each_mib", host.costs.registration_each_mib.count()},
+                    {"tcp_bytes_per_second", host.costs.tcp_per_second.value}};
   if (host.price_per_hour) value["price_per_hour"] = *host.price_per_hour;
   return value;
 }

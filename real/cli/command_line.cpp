@@ -56,6 +56,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_stat(app, outcome);
   add_status(app, outcome);
   add_bench(app, outcome);
+  add_calibrate(app, outcome);
   add_replay(app, outcome);
   try {
     app.parse(argc, argv);

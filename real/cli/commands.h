@@ -29,6 +29,7 @@ void add_ls(CLI::App& app, Status& outcome);
 void add_stat(CLI::App& app, Status& outcome);
 void add_status(CLI::App& app, Status& outcome);
 void add_bench(CLI::App& app, Status& outcome);
+void add_calibrate(CLI::App& app, Status& outcome);
 void add_replay(CLI::App& app, Status& outcome);
 
 }  // namespace larder::real

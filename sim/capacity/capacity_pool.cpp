@@ -25,7 +25,7 @@ CapacityPool::CapacityPool(Kernel& kernel, const Topology& topology, Fabric* fab
       topology_(topology),
       fabric_(fabric),
       config_(config),
-      server_(kernel, config_, *this),
+      server_(kernel, config_, *this, fabric),
       sessions_(topology.hosts()),
       page_bytes_(config_.page_bytes()) {
   const PoolNode::Library& library = *this;
@@ -38,6 +38,9 @@ CapacityPool::CapacityPool(Kernel& kernel, const Topology& topology, Fabric* fab
                                                    .shape = shape,
                                                    .host = host,
                                                    .host_name = "host" + std::to_string(host)}));
+    if (fabric != nullptr && topology.hardware_of(host).cores > 0) {
+      nodes_.back()->set_threads(fabric->add_threads(host, config_.threads.node));
+    }
     nodes_.back()->join_now();
   }
 }
@@ -91,8 +94,11 @@ ClientSession& CapacityPool::session(PartId memory) {
   const std::uint32_t host = topology_.host_of(memory);
   auto& session = sessions_[host];
   if (session == nullptr) {
-    session =
-        std::make_unique<ClientSession>(kernel_, server_, host, "host" + std::to_string(host));
+    session = std::make_unique<ClientSession>(kernel_, server_, config_.costs, host,
+                                              "host" + std::to_string(host));
+    if (fabric_ != nullptr && topology_.hardware_of(host).cores > 0) {
+      session->set_threads(*fabric_, fabric_->add_threads(host, config_.threads.client));
+    }
   }
   return *session;
 }

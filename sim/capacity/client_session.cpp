@@ -15,10 +15,11 @@ constexpr std::uint32_t keep_alive_label = 0x620;
 
 ClientSession::Alarm::Alarm(ClientSession& session) : Event(keep_alive_label), session_(session) {}
 
-ClientSession::ClientSession(Kernel& kernel, MasterServer& server, std::uint32_t host,
-                             std::string host_name)
+ClientSession::ClientSession(Kernel& kernel, MasterServer& server, const PoolCosts& costs,
+                             std::uint32_t host, std::string host_name)
     : kernel_(kernel),
       server_(server),
+      costs_(costs),
       host_(host),
       host_name_(std::move(host_name)),
       period_(server.timing().heartbeat),
@@ -50,7 +51,20 @@ void ClientSession::send(MasterCall& call) {
   header.lease_returns.clear();
   std::swap(header.lease_returns, leases_);
   last_sent_ = kernel_.now();
-  server_.send(call);
+  if (!threads_) return server_.send(call);
+  call.prepare_on(*fabric_, *threads_);
+  // The items of a put are counted once, with its first call.
+  const bool first = !std::holds_alternative<PutEnd>(call.request.body);
+  const std::size_t items = first ? answer_count(call.request.body) : 0;
+  const Duration each = std::holds_alternative<PutStart>(call.request.body) ? costs_.client_put_item
+                                                                            : costs_.client_item;
+  server_.send_after(call, costs_.client_request + each * static_cast<std::int64_t>(items),
+                     first ? costs_.hand_over : Duration(0));
+}
+
+void ClientSession::set_threads(Fabric& fabric, ThreadsId threads) {
+  fabric_ = &fabric;
+  threads_ = threads;
 }
 
 void ClientSession::ended(const MasterCall& call) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,15 @@ namespace larder::sim {
 // the next one, and says that it is there when there is nothing else to say.
 class ClientSession {
  public:
-  ClientSession(Kernel& kernel, MasterServer& server, std::uint32_t host, std::string host_name);
+  ClientSession(Kernel& kernel, MasterServer& server, const PoolCosts& costs, std::uint32_t host,
+                std::string host_name);
   ClientSession(const ClientSession&) = delete;
   ClientSession& operator=(const ClientSession&) = delete;
 
   std::uint32_t host() const { return host_; }
+  // Of its process, where that shares the cores of its host with others.
+  std::optional<ThreadsId> threads() const { return threads_; }
+  void set_threads(Fabric& fabric, ThreadsId threads);
   // Makes the session with a master that does not know it. At once.
   void open();
   void send(MasterCall& call);
@@ -47,6 +52,7 @@ class ClientSession {
 
   Kernel& kernel_;
   MasterServer& server_;
+  const PoolCosts costs_;
   const std::uint32_t host_;
   const std::string host_name_;
   const Duration period_;
@@ -54,6 +60,8 @@ class ClientSession {
   std::vector<std::uint64_t> unanswered_;  // ascending
   std::vector<LeaseReturn> leases_;
   Instant last_sent_{};
+  Fabric* fabric_ = nullptr;
+  std::optional<ThreadsId> threads_;
   Call opening_;
   Call keeping_;
   Alarm alarm_;

@@ -29,6 +29,12 @@ MasterCall::MasterCall(MasterServer& server)
 
 MasterCall::~MasterCall() { server_.forget(*this); }
 
+void MasterCall::prepare_on(Fabric& fabric, ThreadsId threads) {
+  preparation_.emplace(fabric, threads, *this);
+}
+
+void MasterCall::prepared() { server_.kernel_.arm_in(*this, later_ + server_.costs_.message); }
+
 void MasterCall::fire() {
   if (stage_ == Stage::going) return server_.arrive(*this);
   const bool came = stage_ == Stage::returning;
@@ -41,7 +47,8 @@ void MasterCall::fire() {
   }
 }
 
-MasterServer::MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& watcher)
+MasterServer::MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& watcher,
+                           Fabric* fabric)
     : kernel_(kernel),
       costs_(config.costs),
       config_([&] {
@@ -54,6 +61,9 @@ MasterServer::MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& wa
       effects_(*this),
       service_(*this, service_label, &MasterServer::serve),
       tick_(*this, tick_label, &MasterServer::tick) {
+  if (config.threads.master_host && fabric != nullptr) {
+    shared_service_.emplace(*fabric, fabric->add_threads(*config.threads.master_host, 1), *this);
+  }
   make_machine();
 }
 
@@ -92,8 +102,17 @@ void MasterServer::send(MasterCall& call, Duration later) {
   kernel_.arm_in(call, later + costs_.message);
 }
 
+void MasterServer::send_after(MasterCall& call, Duration work, Duration later) {
+  LARDER_ASSERT(call.preparation_.has_value());
+  send(call, later);
+  call.later_ = later;
+  kernel_.cancel(call);
+  call.preparation_->start(work);
+}
+
 void MasterServer::recall(MasterCall& call) noexcept {
   if (call.stage_ != MasterCall::Stage::going && call.stage_ != MasterCall::Stage::parked) return;
+  if (call.preparation_) call.preparation_->stop();
   kernel_.cancel(call);
   call.stage_ = MasterCall::Stage::idle;
 }
@@ -101,7 +120,7 @@ void MasterServer::recall(MasterCall& call) noexcept {
 // The pool goes away.
 void MasterServer::forget(MasterCall& call) noexcept {
   std::erase(queue_, &call);
-  if (queue_.empty()) kernel_.cancel(service_);
+  if (queue_.empty()) stop_serving();
   slots_[call.slot_] = {};
   free_slots_.push_back(call.slot_);
 }
@@ -176,13 +195,20 @@ void MasterServer::occupy(Duration time) {
   counters_.busy += time;
 }
 
+void MasterServer::stop_serving() noexcept {
+  kernel_.cancel(service_);
+  if (shared_service_) shared_service_->stop();
+}
+
 void MasterServer::serve_next() {
   if (queue_.empty() || service_.armed()) return;
+  if (shared_service_ && shared_service_->under_way()) return;
   const MasterCall& call = *queue_.front();
   const Piece piece = piece_of(call);
   occupy((piece.first == 0 ? costs_.request : Duration(0)) +
          cost_of_items(call.request.body, piece.end - piece.first));
-  kernel_.arm(service_, free_at_);
+  if (!shared_service_) return kernel_.arm(service_, free_at_);
+  shared_service_->start(free_at_ - kernel_.now());
 }
 
 void MasterServer::serve() {
@@ -252,7 +278,7 @@ void MasterServer::node_disconnected(IncarnationId incarnation, std::uint64_t re
 void MasterServer::crash() {
   LARDER_ASSERT(alive());
   machine_.reset();
-  kernel_.cancel(service_);
+  stop_serving();
   kernel_.cancel(tick_);
   queue_.clear();
   for (const Slot& slot : slots_) {

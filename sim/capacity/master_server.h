@@ -23,6 +23,9 @@ class MasterCall : public Event {
   explicit MasterCall(MasterServer& server);
   ~MasterCall() override;
 
+  // Whose work send_after() means. Precondition: it is not under way.
+  void prepare_on(Fabric& fabric, ThreadsId threads);
+
   Request request;  // the owner's, but while the call is under way
   bool under_way() const { return stage_ != Stage::idle; }
   // All answers are on their way back.
@@ -31,6 +34,15 @@ class MasterCall : public Event {
  private:
   friend class MasterServer;
   enum class Stage : std::uint8_t { idle, going, queued, answering, returning, parked };
+  class Preparation final : public Work {
+   public:
+    Preparation(Fabric& fabric, ThreadsId threads, MasterCall& call)
+        : Work(fabric, threads), call_(call) {}
+
+   private:
+    void finish() override { call_.prepared(); }
+    MasterCall& call_;
+  };
 
   // At the master's instant, one for each item: to be noted down, since whoever asked does not know
   // yet. Must call nobody.
@@ -42,6 +54,7 @@ class MasterCall : public Event {
   // The master that gave some answers is gone: what they said does not count, and others will come.
   virtual void asked_again() {}
   void fire() final;
+  void prepared();
 
   MasterServer& server_;
   const std::uint32_t slot_;
@@ -51,6 +64,8 @@ class MasterCall : public Event {
   std::size_t begun_ = 0;
   std::size_t missing_ = 0;
   Instant deadline_{};
+  Duration later_{0};  // than its preparation
+  std::optional<Preparation> preparation_;
 };
 
 // The production master behind one queue: each request takes its time on the one thread, long ones
@@ -76,14 +91,18 @@ class MasterServer final : private AnswerSink {
     std::size_t queue_longest = 0;
   };
 
-  MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& watcher);
+  // `fabric` is needed where the master shares the cores of a host.
+  MasterServer(Kernel& kernel, const PoolConfig& config, Watcher& watcher,
+               Fabric* fabric = nullptr);
   MasterServer(const MasterServer&) = delete;
   MasterServer& operator=(const MasterServer&) = delete;
   ~MasterServer();
 
-  // Sends it, so much later; it ends, or fails if no master is there within its deadline.
+  // Sends it, so much later, or so much later than some work of its sender's threads; it ends, or
+  // fails if no master is there within its deadline.
   // Precondition: it is not under way.
   void send(MasterCall& call, Duration later = Duration(0));
+  void send_after(MasterCall& call, Duration work, Duration later);
   // Its sender is gone: if it has not arrived yet, it never will, and it does not end.
   void recall(MasterCall& call) noexcept;
   // At once and for nothing: for what has happened before the simulation begins.
@@ -120,8 +139,19 @@ class MasterServer final : private AnswerSink {
     void (MasterServer::*due_)();
   };
 
+  class Service final : public Work {
+   public:
+    Service(Fabric& fabric, ThreadsId threads, MasterServer& server)
+        : Work(fabric, threads), server_(server) {}
+
+   private:
+    void finish() override { server_.serve(); }
+    MasterServer& server_;
+  };
+
   void answer(Ticket ticket, std::uint32_t index, const Answer& answer) override;
   void make_machine();
+  void stop_serving() noexcept;
   std::uint32_t take_slot(MasterCall& call);
   void forget(MasterCall& call) noexcept;
   void arrive(MasterCall& call);
@@ -151,6 +181,7 @@ class MasterServer final : private AnswerSink {
   std::vector<MasterCall*> answered_;
   Instant free_at_{};
   Alarm service_;
+  std::optional<Service> shared_service_;  // instead, where it shares the cores of a host
   Alarm tick_;
   Counters counters_;
 };

@@ -230,6 +230,7 @@ void CapacityPool::Reading::bring(std::uint32_t object) {
     transfer->owner = this;
     transfer->node = node;
     transfer->engine_memory = into_;
+    transfer->engine_threads = session_->threads();
     transfer->kind = Transfer::Kind::read;
     requested_.push_back(transfer);
   }

@@ -29,6 +29,13 @@ Status PoolConfig::check(const Topology& topology) const {
   if (batch_pages == 0 || batches_under_way == 0) {
     return wrong("a read has at least one page in a batch, and one batch under way");
   }
+  if (threads.client == 0 || threads.node == 0) return wrong("a process has at least one thread");
+  if (const auto host = threads.master_host) {
+    if (*host >= topology.hosts() || topology.hardware_of(*host).cores == 0) {
+      return wrong("the master is on host " + std::to_string(*host) +
+                   ", whose cores are not known");
+    }
+  }
   Bytes page;
   for (const Bytes object : objects) {
     if (object == Bytes{}) return wrong("an object of a page has zero bytes");

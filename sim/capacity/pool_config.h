@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -29,6 +30,27 @@ struct PoolCosts {
   // reads of a transport whose ranges the node checks (tcp), and retirements.
   Duration node_request{5'000};
   Duration node_extent{500};
+  std::optional<Duration> node_fill = {};  // of each extent of a fill; none: as above
+  // The processor time of a client's thread for each call of the master, and for each item of a
+  // lookup or an Exists, or of a put; and what a lookup, a read or a put takes between the thread
+  // that calls and the client's, both ways together. Counted only on hosts whose cores are known.
+  Duration client_request{0};
+  Duration client_item{0};
+  Duration client_put_item{0};
+  Duration hand_over{0};
+  // Likewise: the time of a node for each MiB that it is given beyond what a thread copies at its
+  // rate, and of a reader for each MiB of a transfer that does not fit into its cache.
+  Duration fill_each_mib{0};
+  Duration cold_read_each_mib{0};
+  Bytes cache{std::uint64_t{1} << 62};
+};
+
+// Where the cores of a host are known, all that its processes do shares them: the work above, and
+// what they copy for TCP. Each process has so many threads.
+struct PoolThreads {
+  std::uint32_t client = 1;  // of the one process of all engines of a host
+  std::uint32_t node = 1;
+  std::optional<std::uint32_t> master_host = {};  // none: the master has a core to itself
 };
 
 // A node: so much of one memory of a host.
@@ -45,6 +67,7 @@ struct PoolConfig {
   // Its seed is of placement's choices; object_events is set by the pool.
   MasterConfig master;
   PoolCosts costs;
+  PoolThreads threads = {};
   Move::Transport transport = Move::Transport::verbs;
   // A read goes in batches of so many pages, of which so many are under way at once: the first
   // pages come first, and what was asked for in vain when a read is given up stays small.
@@ -53,7 +76,8 @@ struct PoolConfig {
 
   // INVALID_PARAMS: no node, a node that is no DRAM or has no room for one page, no object, one
   // of zero bytes or more than the master takes, more than 255 objects, replicas outside of 1 to
-  // replicas_max, no batch, or what the master says of its own part.
+  // replicas_max, no batch, no thread, a master on a host whose cores are not known, or what the
+  // master says of its own part.
   Status check(const Topology& topology) const;
   Bytes page_bytes() const;
 };

@@ -218,7 +218,7 @@ void PoolNode::take(Command& command) {
   auto* retire = std::get_if<RetireExtents>(&command.body);
   if (!reachable() || retire == nullptr) return;
   Call& call = confirmation();
-  const Duration wait = costs_.message + serve(retire->extents.size());
+  const Duration wait = costs_.message + serve(retire->extents.size(), Kind::other);
   call.request.body = ConfirmRetirement{.incarnation = incarnation_,
                                         .registration = registration_,
                                         .retired = std::move(retire->extents),
@@ -228,10 +228,15 @@ void PoolNode::take(Command& command) {
   server_.send(call, wait);
 }
 
-Duration PoolNode::serve(std::size_t extents) {
-  free_at_ = std::max(free_at_, kernel_.now()) + costs_.node_request +
-             costs_.node_extent * static_cast<std::int64_t>(extents);
+Duration PoolNode::serve(std::size_t extents, Kind kind) {
+  free_at_ = std::max(free_at_, kernel_.now()) + work(extents, kind);
   return free_at_ - kernel_.now();
+}
+
+Duration PoolNode::work(std::size_t extents, Kind kind) const {
+  const Duration each =
+      kind == Kind::fill ? costs_.node_fill.value_or(costs_.node_extent) : costs_.node_extent;
+  return costs_.node_request + each * static_cast<std::int64_t>(extents);
 }
 
 }  // namespace larder::sim

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -78,7 +79,12 @@ class PoolNode {
 
   void take(Command& command);
   // The time that its thread takes to come to a request that arrives now and to serve it.
-  Duration serve(std::size_t extents);
+  enum class Kind : std::uint8_t { fill, other };
+  Duration serve(std::size_t extents, Kind kind);
+  // The work of that alone, and its threads, where it shares the cores of its host with others.
+  Duration work(std::size_t extents, Kind kind) const;
+  std::optional<ThreadsId> threads() const { return threads_; }
+  void set_threads(ThreadsId threads) { threads_ = threads; }
 
  private:
   class Call;
@@ -116,6 +122,7 @@ class PoolNode {
   bool alive_ = false;
   bool connected_ = true;
   Instant free_at_{};  // its thread
+  std::optional<ThreadsId> threads_;
 
   std::vector<HeldExtent> held_;  // while it is being reported
   std::size_t reported_ = 0;

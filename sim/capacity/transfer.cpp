@@ -18,9 +18,34 @@ void Transfer::start() {
   const bool asks = kind == Kind::fill || config_.transport == Move::Transport::tcp;
   if (!asks) return move();
   stage_ = Stage::asking;
+  const bool served = node->reachable() && !node->threads();
   kernel_.arm_in(*this, config_.costs.message +
-                            (node->reachable() ? node->serve(objects.size()) : Duration(0)));
+                            (served ? node->serve(objects.size(), served_as()) : Duration(0)));
 }
+
+// The request is there. Where the node's host has cores to share, it is served from now on.
+void Transfer::asked() {
+  if (!node->reachable() || !node->threads()) return move();
+  const bool fills = kind == Kind::fill;
+  work(*node->threads(), node->work(objects.size(), served_as()) +
+                             (fills ? for_bytes(config_.costs.fill_each_mib) : Duration(0)));
+}
+
+PoolNode::Kind Transfer::served_as() const {
+  return kind == Kind::fill ? PoolNode::Kind::fill : PoolNode::Kind::other;
+}
+
+Duration Transfer::for_bytes(Duration each_mib) const {
+  return Duration(static_cast<std::int64_t>(static_cast<double>(each_mib.count()) *
+                                            static_cast<double>(bytes.value) / (1 << 20)));
+}
+
+void Transfer::work(ThreadsId threads, Duration time) {
+  service_.emplace(fabric_, threads, *this);
+  service_->start(time);
+}
+
+void Transfer::served() { stage_ == Stage::asking ? move() : fire(); }
 
 void Transfer::move() {
   const bool connected = fabric_.connected(engine_memory) && node->reachable();
@@ -32,7 +57,9 @@ void Transfer::move() {
                     Move::Plan{.from = reads ? memory : engine_memory,
                                .to = reads ? engine_memory : memory,
                                .length = bytes,
-                               .transport = config_.transport},
+                               .transport = config_.transport,
+                               .sender = reads ? node->threads() : engine_threads,
+                               .receiver = reads ? engine_threads : node->threads()},
                     *this);
   bytewise_->start();
 }
@@ -41,16 +68,21 @@ void Transfer::arrived() {
   stage_ = Stage::answering;
   // A node says that it has sealed what it was given; a reader sees for itself.
   if (kind == Kind::fill) return kernel_.arm_in(*this, config_.costs.message);
+  if (engine_threads && bytes >= config_.costs.cache) {
+    return work(*engine_threads, for_bytes(config_.costs.cold_read_each_mib));
+  }
   fire();
 }
 
 void Transfer::stop() {
   kernel_.cancel(*this);
+  service_.reset();
   bytewise_.reset();
   stage_ = Stage::idle;
 }
 
 void Transfer::break_off(Duration notice) {
+  service_.reset();
   bytewise_.reset();
   stage_ = Stage::stalled;
   kernel_.arm_in(*this, notice);
@@ -58,7 +90,7 @@ void Transfer::break_off(Duration notice) {
 
 void Transfer::fire() {
   const Stage stage = stage_;
-  if (stage == Stage::asking) return move();
+  if (stage == Stage::asking) return asked();
   bytewise_.reset();
   stage_ = Stage::idle;
   owner->transferred(*this, stage == Stage::answering);

@@ -31,6 +31,7 @@ class Transfer final : public Event {
   Owner* owner = nullptr;
   PoolNode* node = nullptr;
   PartId engine_memory;  // of the engine's host
+  std::optional<ThreadsId> engine_threads;
   Kind kind = Kind::read;
   std::vector<std::uint32_t> objects;  // of the owner's list
   Bytes bytes;
@@ -56,7 +57,21 @@ class Transfer final : public Event {
     Transfer& transfer_;
   };
   enum class Stage : std::uint8_t { idle, asking, moving, answering, stalled };
+  class Service final : public Work {
+   public:
+    Service(Fabric& fabric, ThreadsId threads, Transfer& transfer)
+        : Work(fabric, threads), transfer_(transfer) {}
+
+   private:
+    void finish() override { transfer_.served(); }
+    Transfer& transfer_;
+  };
   void fire() override;
+  void asked();
+  PoolNode::Kind served_as() const;
+  Duration for_bytes(Duration each_mib) const;
+  void work(ThreadsId threads, Duration time);
+  void served();
   void move();
   void arrived();
 
@@ -65,6 +80,7 @@ class Transfer final : public Event {
   const PoolConfig& config_;
   Stage stage_ = Stage::idle;
   std::optional<Bytewise> bytewise_;
+  std::optional<Service> service_;
 };
 
 }  // namespace larder::sim

@@ -48,6 +48,7 @@ int run_command_line(int argc, const char* const* argv) {
   add_hardware(app, outcome);
   add_budget(app, outcome);
   add_report(app, outcome);
+  add_validate(app, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

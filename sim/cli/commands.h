@@ -32,5 +32,6 @@ void add_incident(CLI::App& app, Status& outcome);
 void add_hardware(CLI::App& app, Status& outcome);
 void add_budget(CLI::App& app, Status& outcome);
 void add_report(CLI::App& app, Status& outcome);
+void add_validate(CLI::App& app, Status& outcome);
 
 }  // namespace larder::sim

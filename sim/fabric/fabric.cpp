@@ -41,9 +41,13 @@ void Fabric::Leg::fire() {
   switch (stage) {
     case Stage::travelling:
       return fabric.begin_moving(*this);
-    case Stage::moving:
+    case Stage::moving: {
       left = 0;
-      return fabric.end_moving(*this);
+      if (work == nullptr) return fabric.end_moving(*this);
+      Work& owner = *work;
+      fabric.end_work(*this);
+      return owner.finish();
+    }
     case Stage::completing: {
       Move& owner = *move;
       std::erase(owner.legs_, number);
@@ -68,7 +72,8 @@ Fabric::Fabric(Kernel& kernel, const Topology& topology, const StripeRules& rule
       messages_per_second_(topology.parts()),
       down_(topology.parts()),
       nics_up_(topology.hosts()),
-      moved_over_(topology.edges()) {
+      moved_over_(topology.edges()),
+      cores_(topology.hosts()) {
   for (std::uint32_t host = 0; host < topology.hosts(); ++host) {
     std::uint32_t number = 0;
     for (const HardwarePart& part : topology.hardware_of(host).parts) {
@@ -135,7 +140,7 @@ void Fabric::set_nic(PartId nic, bool up) {
   for (std::uint32_t number = 0; number < legs_.size(); ++number) {
     Leg& leg = legs_[number];
     const bool under_way = leg.stage == Leg::Stage::travelling || leg.stage == Leg::Stage::moving;
-    if (!under_way) continue;
+    if (!under_way || leg.work != nullptr) continue;
     Move& move = *leg.move;
     const std::uint32_t from = topology_.host_of(move.plan_.from);
     const std::uint32_t to = topology_.host_of(move.plan_.to);
@@ -175,7 +180,8 @@ void Fabric::start_leg(Move& move, const Stripe& stripe, Instant posted) {
   leg.path.clear();
   move.legs_.push_back(leg.number);
   ++counters_.stripes;
-  const auto& [from, to, length, transport] = move.plan_;
+  const PartId from = move.plan_.from;
+  const PartId to = move.plan_.to;
   const std::uint32_t from_host = topology_.host_of(from);
   const std::uint32_t to_host = topology_.host_of(to);
   if (from_host == to_host) {
@@ -189,6 +195,10 @@ void Fabric::start_leg(Move& move, const Stripe& stripe, Instant posted) {
     posted = pass(in, pass(out, posted));
   }
   kernel_.arm(leg, posted + topology_.latency(leg.path));
+  if (from_host == to_host || move.plan_.transport == Move::Transport::tcp) {
+    if (move.plan_.sender) append_threads(*move.plan_.sender, leg.path);
+    if (move.plan_.receiver) append_threads(*move.plan_.receiver, leg.path);
+  }
 }
 
 Instant Fabric::pass(PartId nic, Instant at) {
@@ -201,7 +211,7 @@ Instant Fabric::pass(PartId nic, Instant at) {
 void Fabric::begin_moving(Leg& leg) {
   const Move::Plan& plan = leg.move->plan_;
   Bytes limit = MaxMin::no_limit;
-  if (plan.transport == Move::Transport::tcp || leg.path.empty()) {
+  if (plan.transport == Move::Transport::tcp || plan.from == plan.to) {
     limit = std::min(topology_.hardware_of(topology_.host_of(plan.from)).costs.tcp_per_second,
                      topology_.hardware_of(topology_.host_of(plan.to)).costs.tcp_per_second);
   }
@@ -248,6 +258,56 @@ void Fabric::release(Leg& leg) noexcept {
   leg.stage = Leg::Stage::free;
   leg.move = nullptr;
   free_legs_.push_back(leg.number);
+}
+
+// ---- cores --------------------------------------------------------------------------------------
+
+ThreadsId Fabric::add_threads(std::uint32_t host, std::uint32_t threads) {
+  const HardwareHost& hardware = topology_.hardware_of(host);
+  LARDER_ASSERT(hardware.cores > 0 && threads > 0);
+  const Bytes core = hardware.costs.tcp_per_second;
+  if (!cores_[host]) cores_[host] = rates_.add_edge(core * hardware.cores);
+  threads_.push_back({.host = host, .edge = rates_.add_edge(core * threads)});
+  moved_over_.resize(threads_.back().edge.value + 1);
+  return {static_cast<std::uint32_t>(threads_.size() - 1)};
+}
+
+void Fabric::append_threads(ThreadsId threads, std::vector<EdgeId>& path) const {
+  const auto& [host, edge] = threads_[threads.value];
+  path.push_back(edge);
+  path.push_back(*cores_[host]);
+}
+
+void Fabric::start(Work& work, Duration time) {
+  LARDER_ASSERT(!work.leg_);
+  const std::uint32_t host = threads_[work.threads_.value].host;
+  const Bytes core = topology_.hardware_of(host).costs.tcp_per_second;
+  Leg& leg = take_leg();
+  leg.stage = Leg::Stage::moving;
+  leg.move = nullptr;
+  leg.work = &work;
+  leg.path.clear();
+  append_threads(work.threads_, leg.path);
+  leg.left = static_cast<double>(core.value) / 1e9 * static_cast<double>(time.count());
+  leg.per_second = 0;
+  leg.since = kernel_.now();
+  work.leg_ = leg.number;
+  rates_.start(leg.number, leg.path, core, changed_);
+  apply_rates();
+}
+
+void Fabric::end_work(Leg& leg) noexcept {
+  kernel_.cancel(leg);
+  rates_.end(leg.number, changed_);
+  apply_rates();
+  leg.work->leg_.reset();
+  leg.work = nullptr;
+  leg.stage = Leg::Stage::free;
+  free_legs_.push_back(leg.number);
+}
+
+void Work::stop() noexcept {
+  if (leg_) fabric_.end_work(fabric_.legs_[*leg_]);
 }
 
 void Fabric::apply_rates() {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,13 @@
 namespace larder::sim {
 
 class Move;
+class Work;
+
+// Threads of one process, on a host whose cores are known. Numbered from 0 in the order in which a
+// fabric was told of them.
+struct ThreadsId {
+  std::uint32_t value = 0;
+};
 
 // A cluster's hardware in virtual time: moves of bytes between memories, as flows over every edge
 // of their paths. Which NICs a move takes, and in which stripes, is decided by the production code
@@ -24,6 +32,10 @@ class Move;
 // latency of its path; its bytes at the rate that max-min fairness gives them; `completion`.
 // Inside a host there are no NICs and no messages. Over TCP a stripe is one stream, which moves no
 // faster than one thread copies.
+//
+// Where the cores of a host are known, they are an edge like any other, on which a core is worth
+// what one thread copies: all streams that end or begin in its processes, and the processes' other
+// work, share it, and so they share the threads of each process.
 //
 // For capacity runs: nothing is copied. Confined to its kernel's thread; the same calls give the
 // same world.
@@ -59,12 +71,16 @@ class Fabric {
   // Whether a memory's host has one.
   bool connected(PartId memory) const { return nics_up_[topology_.host_of(memory)] > 0; }
 
+  // Preconditions: the host's cores are known; there is at least one thread.
+  ThreadsId add_threads(std::uint32_t host, std::uint32_t threads);
+
   const Counters& counters() const { return counters_; }
 
  private:
   friend class Move;
+  friend class Work;
 
-  // One stripe on its way. They are used again, never freed.
+  // One stripe on its way, or one piece of work. They are used again, never freed.
   class Leg final : public Event {
    public:
     explicit Leg(Fabric& fabric);
@@ -75,6 +91,7 @@ class Fabric {
     std::uint32_t number = 0;
     Stage stage = Stage::free;
     Move* move = nullptr;
+    Work* work = nullptr;  // instead
     Stripe stripe;
     std::vector<EdgeId> path;
     double left = 0;  // bytes, at `since`
@@ -95,6 +112,9 @@ class Fabric {
   void end_moving(Leg& leg);
   void count(const Leg& leg, Bytes bytes);
   void release(Leg& leg) noexcept;
+  void append_threads(ThreadsId threads, std::vector<EdgeId>& path) const;
+  void start(Work& work, Duration time);
+  void end_work(Leg& leg) noexcept;
   void apply_rates();
 
   Kernel& kernel_;
@@ -109,7 +129,13 @@ class Fabric {
   std::vector<bool> down_;                          // by part: NICs
   std::vector<std::uint32_t> nics_up_;              // by host
   std::vector<std::uint64_t> moved_over_;           // by edge
-  std::vector<NearNic> local_up_;                   // while a move is planned
+  std::vector<std::optional<EdgeId>> cores_;        // by host, from its first process on
+  struct Threads {
+    std::uint32_t host;
+    EdgeId edge;
+  };
+  std::vector<Threads> threads_;
+  std::vector<NearNic> local_up_;  // while a move is planned
   std::vector<NearNic> remote_up_;
   std::deque<Leg> legs_;
   std::vector<std::uint32_t> free_legs_;
@@ -127,6 +153,9 @@ class Move {
     PartId to;
     Bytes length;  // above zero
     Transport transport = Transport::verbs;
+    // Whose threads copy, where that is known: over TCP, and inside a host.
+    std::optional<ThreadsId> sender = {};
+    std::optional<ThreadsId> receiver = {};
   };
 
   Move(Fabric& fabric, const Plan& plan) : fabric_(fabric), plan_(plan) {}
@@ -147,6 +176,31 @@ class Move {
   Fabric& fabric_;
   Plan plan_;
   std::vector<std::uint32_t> legs_;  // on their way
+};
+
+// Processor time that one thread of a process needs, for other things than TCP's copies. Alone on
+// its host it takes just that long. Destroying it ends it.
+class Work {
+ public:
+  Work(Fabric& fabric, ThreadsId threads) : fabric_(fabric), threads_(threads) {}
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+  virtual ~Work() { stop(); }
+
+  // Precondition: it is not under way.
+  void start(Duration time) { fabric_.start(*this, time); }
+  bool under_way() const { return leg_.has_value(); }
+  void stop() noexcept;
+
+ private:
+  friend class Fabric;
+
+  // May start it again, or destroy it. Never called from inside of start().
+  virtual void finish() = 0;
+
+  Fabric& fabric_;
+  ThreadsId threads_;
+  std::optional<std::uint32_t> leg_;
 };
 
 // How long it takes to register memory with one NIC.

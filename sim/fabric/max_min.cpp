@@ -39,11 +39,15 @@ double least_of(std::span<const double, block_shares> shares) {
 
 }  // namespace
 
-MaxMin::MaxMin(std::span<const Bytes> per_second) : edges_(per_second.size()) {
-  for (std::size_t edge = 0; edge < edges_.size(); ++edge) {
-    LARDER_ASSERT(per_second[edge] > Bytes{} && per_second[edge].value <= capacity_max);
-    edges_[edge].capacity = per_second[edge].value;
-  }
+MaxMin::MaxMin(std::span<const Bytes> per_second) {
+  edges_.reserve(per_second.size());
+  for (const Bytes each : per_second) add_edge(each);
+}
+
+EdgeId MaxMin::add_edge(Bytes per_second) {
+  LARDER_ASSERT(per_second > Bytes{} && per_second.value <= capacity_max);
+  edges_.emplace_back().capacity = per_second.value;
+  return {static_cast<std::uint32_t>(edges_.size() - 1)};
 }
 
 // ---- changes ------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ class MaxMin {
 
   // What each edge can carry, by number. Precondition, of all: above zero, at most 10^15 a second.
   explicit MaxMin(std::span<const Bytes> per_second);
+  // One more edge, by the next number. Precondition: likewise.
+  EdgeId add_edge(Bytes per_second);
 
   // A flow on all edges of `path` (twice on one that is there twice), which moves at `limit` at
   // most. Appends each flow whose rate is another one now, the new one among them, in an order that

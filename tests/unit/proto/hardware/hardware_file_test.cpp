@@ -80,6 +80,19 @@ TEST(HardwareFile, AHostMayHaveAPrice) {
   }
 }
 
+TEST(HardwareFile, TellsHowManyCoresThereAreOrNot) {
+  EXPECT_EQ(read_hardware(small)->hosts[0].cores, 0u);
+  EXPECT_EQ(write_hardware(*read_hardware(small)).find("cores"), std::string::npos);
+  const Hardware told =
+      read_hardware(replaced(small, "\"count\": 1,", "\"count\": 1, \"cores\": 64,")).value();
+  EXPECT_EQ(told.hosts[0].cores, 64u);
+  EXPECT_EQ(read_hardware(write_hardware(told)).value(), told);
+  const auto many =
+      read_hardware(replaced(small, "\"count\": 1,", "\"count\": 1, \"cores\": 5000,"));
+  ASSERT_FALSE(many);
+  EXPECT_THAT(many.error().facts().detail, HasSubstr("/hosts/0/cores: 5000 is not from 0 to 4096"));
+}
+
 TEST(HardwareFile, TakesHostsFromPresets) {
   const Hardware hardware = read_hardware(R"({"hosts": [{"preset": "8xh20-4x200", "count": 3},
                                   {"preset": "cpu-2x100", "count": 2, "name": "pool"}],

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/topology/hardware.h"
+#include "proto/calibration/calibration.h"
+
+namespace larder::sim {
+
+// What a call costs as numbers, in the order of cost_names.
+using CostValues = std::array<double, cost_names.size()>;
+
+CostValues values_of(const CallCosts& costs);
+// The place of one in the order.
+std::size_t cost_index(Figure CallCosts::* member);
+
+// The workload as `larder calibrate` runs it, in the pool of the capacity runs (sim/capacity) on a
+// machine of this kind: master, node and clients share its cores. Some calls are not counted, and
+// then so many that the throughput is steady. local: all that one thread does is done by one core.
+//
+// The same arguments give the same result. Takes some milliseconds.
+// Precondition: the host is of one kind, and its cores are known.
+struct SimulatedMachine {
+  Hardware host;
+  Bytes cache;  // of the last level; zero: not known
+};
+WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
+                     const Workload& workload, std::uint64_t seed);
+
+}  // namespace larder::sim

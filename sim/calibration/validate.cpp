@@ -1,0 +1,236 @@
+#include "sim/calibration/validate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "sim/calibration/simulated_workload.h"
+
+namespace larder::sim {
+namespace {
+
+constexpr Bytes call_bytes_max{std::uint64_t{2} << 30};
+
+// Which costs are fitted; the others are taken as they were measured.
+std::vector<std::size_t> free_costs(CalibratedTransport transport) {
+  std::vector<std::size_t> free{
+      cost_index(&CallCosts::hand_over),   cost_index(&CallCosts::client_request),
+      cost_index(&CallCosts::client_get),  cost_index(&CallCosts::client_put),
+      cost_index(&CallCosts::thread_rate), cost_index(&CallCosts::fill_mib),
+      cost_index(&CallCosts::cold_mib)};
+  if (transport == CalibratedTransport::tcp) {
+    for (Figure CallCosts::* member : {&CallCosts::message, &CallCosts::node_request,
+                                       &CallCosts::node_read, &CallCosts::node_fill}) {
+      free.push_back(cost_index(member));
+    }
+  }
+  return free;
+}
+
+CostValues as_costs(const std::vector<double>& numbers) {
+  CostValues costs{};
+  std::ranges::copy(numbers, costs.begin());
+  return costs;
+}
+
+double middle(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[(numbers.size() - 1) / 2];
+}
+
+Interval interval_of(const std::vector<double>& numbers) {
+  const auto [low, high] = std::ranges::minmax(numbers);
+  return {.value = middle(numbers), .low = low, .high = high};
+}
+
+// `first` is the value; the others widen its bounds.
+Interval interval_around(const std::vector<double>& numbers) {
+  const auto [low, high] = std::ranges::minmax(numbers);
+  return {.value = numbers.front(), .low = low, .high = high};
+}
+
+// The figures of a run that are compared.
+using RunFigure = double (*)(const WorkloadRun&);
+double throughput(const WorkloadRun& run) { return run.bytes_per_second(); }
+double median_time(const WorkloadRun& run) { return static_cast<double>(run.p50.count()); }
+double tail_time(const WorkloadRun& run) { return static_cast<double>(run.p99.count()); }
+
+std::vector<double> figures(const std::vector<WorkloadRun>& runs, RunFigure figure) {
+  std::vector<double> numbers;
+  for (const WorkloadRun& run : runs) numbers.push_back(figure(run));
+  return numbers;
+}
+
+Compared compared(const std::vector<WorkloadRun>& measured,
+                  const std::vector<WorkloadRun>& predicted, RunFigure figure) {
+  return {.measured = interval_of(figures(measured, figure)),
+          .predicted = interval_around(figures(predicted, figure))};
+}
+
+// All workloads over one transport.
+class Transport {
+ public:
+  Transport(const SimulatedMachine& machine, const CallCosts& costs, const ValidationRules& rules)
+      : machine_(machine), rules_(rules), start_(values_of(costs)) {}
+
+  void add(const MeasuredWorkload& workload) { workloads_.push_back(&workload); }
+  std::size_t runs() const { return workloads_.front()->runs.size(); }
+
+  // The fit to the middle of all runs, then those to each; told() hears of each fit.
+  template <class Told>
+  void fit(Told told) {
+    const std::vector<std::size_t> free = free_costs(workloads_.front()->workload.transport);
+    std::vector<double> targets;
+    for (const MeasuredWorkload* each : fitted()) {
+      targets.push_back(middle(figures(each->runs, throughput)));
+    }
+    const std::vector<double> start(start_.begin(), start_.end());
+    const std::vector<double> best = search(start, free, targets, rules_.fit, rules_.seed);
+    fits_.push_back(best);
+    told();
+    for (std::size_t run = 0; run < runs(); ++run) {
+      targets.clear();
+      for (const MeasuredWorkload* each : fitted()) targets.push_back(throughput(each->runs[run]));
+      fits_.push_back(search(best, free, targets, rules_.refit, rules_.seed + run + 1));
+      told();
+    }
+  }
+
+  CallCosts costs() const {
+    CallCosts costs;
+    for (std::size_t place = 0; place < start_.size(); ++place) {
+      std::vector<double> numbers;
+      for (const auto& fit : fits_) numbers.push_back(fit[place]);
+      const Interval interval = interval_around(numbers);
+      const auto whole = [](double number) {
+        return static_cast<std::uint64_t>(std::llround(number));
+      };
+      costs.*cost_names[place].second = {
+          .value = whole(interval.value), .low = whole(interval.low), .high = whole(interval.high)};
+    }
+    return costs;
+  }
+
+  void predict(std::vector<ValidatedWorkload>& validated) const {
+    for (std::size_t index = 0; index < workloads_.size(); ++index) {
+      const auto& [workload, measured] = *workloads_[index];
+      std::vector<WorkloadRun> predicted;
+      for (std::size_t fit = 0; fit < fits_.size(); ++fit) {
+        predicted.push_back(simulate(machine_, as_costs(fits_[fit]), workload, rules_.seed + fit));
+      }
+      validated.push_back({.workload = workload,
+                           .fitted = is_fitted(index),
+                           .bytes_per_second = compared(measured, predicted, throughput),
+                           .p50 = compared(measured, predicted, median_time),
+                           .p99 = compared(measured, predicted, tail_time)});
+    }
+  }
+
+ private:
+  static bool is_fitted(std::size_t index) { return index % 2 == 0; }
+  std::vector<const MeasuredWorkload*> fitted() const {
+    std::vector<const MeasuredWorkload*> half;
+    for (std::size_t index = 0; index < workloads_.size(); ++index) {
+      if (is_fitted(index)) half.push_back(workloads_[index]);
+    }
+    return half;
+  }
+
+  std::vector<double> search(const std::vector<double>& from, std::span<const std::size_t> free,
+                             const std::vector<double>& targets, const SearchRules& rules,
+                             std::uint64_t seed) const {
+    const std::vector<const MeasuredWorkload*> half = fitted();
+    const auto loss = [&](const std::vector<double>& numbers) {
+      double sum = 0;
+      for (std::size_t i = 0; i < half.size(); ++i) {
+        const WorkloadRun run = simulate(machine_, as_costs(numbers), half[i]->workload, seed);
+        const double off = std::log(throughput(run) / targets[i]);
+        sum += off * off;
+      }
+      // What no workload tells stays about where it was measured.
+      for (const std::size_t place : free) {
+        if (start_[place] < 1) continue;
+        const double off = std::log(numbers[place] / start_[place]);
+        sum += rules_.weight_of_measured * off * off;
+      }
+      return sum;
+    };
+    return coordinate_search(from, free, loss, rules);
+  }
+
+  const SimulatedMachine& machine_;
+  const ValidationRules& rules_;
+  const CostValues start_;
+  std::vector<const MeasuredWorkload*> workloads_;
+  std::vector<std::vector<double>> fits_;  // to the middle, then to each run
+};
+
+Status check(const Hardware& host, const Measurements& measurements) {
+  if (host.hosts.size() != 1 || host.hosts.front().cores == 0) {
+    return failed(ErrorCode::invalid_params,
+                  "the machine is one kind of host with its \"cores\", as calibrate writes it");
+  }
+  for (const auto& [workload, runs] : measurements.workloads) {
+    if (workload.size * workload.batch <= call_bytes_max) continue;
+    return failed(ErrorCode::invalid_params,
+                  to_string(workload) + ": a call has more than 2 GiB, which is not simulated");
+  }
+  return {};
+}
+
+}  // namespace
+
+double Compared::error() const { return std::abs(predicted.value / measured.value - 1); }
+
+double Compared::error_beyond_spread() const {
+  const double nearest = std::clamp(predicted.value, measured.low, measured.high);
+  return std::abs(predicted.value - nearest) / measured.value;
+}
+
+std::optional<Errors> Validation::errors(const Which& which) const {
+  std::vector<double> all;
+  for (const ValidatedWorkload& each : workloads) {
+    if (each.fitted != which.fitted) continue;
+    if (which.transport && each.workload.transport != *which.transport) continue;
+    all.push_back(which.beyond_spread ? each.bytes_per_second.error_beyond_spread()
+                                      : each.bytes_per_second.error());
+  }
+  if (all.empty()) return std::nullopt;
+  return Errors{.median = middle(all), .worst = std::ranges::max(all)};
+}
+
+Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
+                            const Measurements& measurements, const ValidationRules& rules,
+                            const std::function<void(double)>& progress) {
+  LARDER_CHECK(check(host, measurements));
+  const SimulatedMachine machine{.host = host, .cache = costs.machine.cache};
+  std::vector<std::pair<CalibratedTransport, Transport>> transports;
+  for (const MeasuredWorkload& each : measurements.workloads) {
+    const CalibratedTransport transport = each.workload.transport;
+    auto found = std::ranges::find(transports, transport, [](const auto& t) { return t.first; });
+    if (found == transports.end()) {
+      const CallCosts* known = costs.find(transport);
+      if (known == nullptr) {
+        return failed(ErrorCode::invalid_params,
+                      to_string(each.workload) + ": there are no costs of this transport");
+      }
+      transports.emplace_back(transport, Transport(machine, *known, rules));
+      found = transports.end() - 1;
+    }
+    found->second.add(each);
+  }
+  Validation validation{
+      .costs = {.machine = costs.machine, .transports = {}, .not_measured = costs.not_measured},
+      .workloads = {}};
+  const std::size_t fits = transports.size() * (1 + measurements.workloads.front().runs.size());
+  std::size_t done = 0;
+  for (auto& [kind, transport] : transports) {
+    transport.fit([&] { progress(static_cast<double>(++done) / static_cast<double>(fits)); });
+    validation.costs.transports.push_back({.transport = kind, .costs = transport.costs()});
+    transport.predict(validation.workloads);
+  }
+  return validation;
+}
+
+}  // namespace larder::sim
