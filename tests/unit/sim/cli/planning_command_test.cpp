@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/support/temporary.h"
+#include "tests/files/temporary.h"
 #include "tests/unit/sim/cli/ran.h"
 
 namespace larder::sim {
