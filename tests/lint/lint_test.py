@@ -57,10 +57,15 @@ class Lint(unittest.TestCase):
 
 class Includes(Lint):
     def test_the_clean_tree_is_clean(self):
-        self.write("core/master/master.cpp", '#include "core/base/time.h"\n#include <vector>\n')
+        self.write("core/master/master.cpp",
+                   '#include "core/master/master.h"\n#include "core/base/time.h"\n#include <vector>\n')  # fmt: skip
         self.write("tests/unit/core/space/a/b_test.cpp",
                    '#include "core/space/space.h"\n#include <gtest/gtest.h>\n')  # fmt: skip
         self.assertEqual(self.include_errors(), [])
+
+    def test_a_source_that_does_not_begin_with_its_header(self):
+        self.write("core/master/master.cpp", '#include "core/base/time.h"\n')
+        self.assert_one(self.include_errors(), 'master.cpp:1: the first include is "core/master/master.h"')
 
     def test_a_folder_outside_depends(self):
         self.assert_include_is_error(
@@ -163,7 +168,7 @@ class Words(Lint):
 
 
 class Symbols(Lint):
-    def findings(self, code):
+    def findings(self, code, most=None):
         self.write("a.cpp", code)
         subprocess.run(["clang++-19", "-std=c++23", "-w", "-c", "a.cpp"], cwd=self.root, check=True)
         subprocess.run(["llvm-ar-19", "rc", "a.a", "a.o"], cwd=self.root, check=True)
@@ -208,14 +213,14 @@ Error g();
         os.environ["XDG_CACHE_HOME"] = str(self.root / "cache")
         self.addCleanup(os.environ.pop, "XDG_CACHE_HOME")
 
-    def findings(self, code):
+    def findings(self, code, most=None):
         path = "core/base/a.cpp"
         self.write(path, self.HEADER + code + "}\n")
         command = f'clang++-19 -std=c++23 -c {self.root / path}'
         self.write("compile_commands.json",
                    f'[{{"directory": "{self.root}", "command": "{command}", '
                    f'"file": "{self.root / path}"}}]')  # fmt: skip
-        return tidy.check(self.root, self.root, 1)
+        return tidy.check(self.root, self.root, 1, most)
 
     def test_a_dropped_result(self):
         errors, looked_at = self.findings("void h() { f(); }")
@@ -230,6 +235,17 @@ Error g();
         self.write("core/base/a.cpp", "")
         errors, _ = self.findings("}\n#include <string>\nnamespace larder {" + code)
         self.assert_one(errors, "bugprone-use-after-move")
+
+    def test_no_more_than_asked_for_and_the_last_changed_first(self):
+        self.assertEqual(self.findings("void h() { f(); }", most=0), ([], 0))
+        self.assertEqual(self.findings("void h() { f(); }", most=1)[1], 1)
+        for name in ("old", "new"):
+            self.write(f"{name}.cpp", "")
+            for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", name]):
+                subprocess.run(["git", *words], cwd=self.root, check=True)
+        self.assertEqual(tidy.in_turn(self.root, ["new.cpp", "old.cpp", "untouched.cpp"]),
+                         ["new.cpp", "old.cpp", "untouched.cpp"])  # fmt: skip
+        self.assertEqual(tidy.in_turn(self.root, ["old.cpp", "new.cpp"])[0], "new.cpp")
 
     def test_a_file_that_passed_is_not_looked_at_again(self):
         clean = "void h() { (void)f(); }"

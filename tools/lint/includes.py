@@ -35,6 +35,7 @@ MORE = {
     "real/main.cpp": ("workloads",),
     "workloads/lockstep": ("core/",),
 }
+BEGIN_OTHERWISE = ("real/rpc/asio.cpp",)  # the one place that compiles Asio
 XXHASH = ("xxhash.h", "xxh_x86dispatch.h")
 
 # Containers and graphs: no I/O, no clock, the same result on every machine.
@@ -76,11 +77,22 @@ def check_file(root: pathlib.Path, table: Table, path: str):
         yield 1, "no line of cmake/Libraries.cmake builds this file"
         return
     allowed = table.reachable(owner) if owner else set()
+    yield from check_first(root, path)
     for line, quoted, name in sources.includes(root, path):
         if quoted:
             yield from ((line, t) for t in check_own(root, table, path, owner, allowed, name))
         else:
             yield from ((line, t) for t in check_outside(path, owner, allowed, name))
+
+
+def check_first(root, path):
+    """A source begins with its own header, which is so compiled alone; those without one are compiled for that."""
+    header = path.removesuffix(".cpp") + ".h"
+    if not path.endswith(".cpp") or not (root / header).is_file():
+        return
+    first = next(iter(sources.includes(root, path)), None)
+    if first is not None and first[1:] != (True, header) and path not in BEGIN_OTHERWISE:
+        yield first[0], f'the first include is "{header}"'
 
 
 def check_own(root, table, path, owner, allowed, name):
