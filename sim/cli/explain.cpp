@@ -235,8 +235,9 @@ std::string gains_text(const Run& base, const std::vector<Gain>& gains) {
   const double before = base.ttft_mean_s().value_or(0);
   const double after = best.run.ttft_mean_s().value_or(0);
   if (before > 0 && after < before * 0.99) {
-    text += fmt::format("\nThe bottleneck is {}: {} of the mean time to first token.\n",
-                        best.more.resource, as_percent((after - before) / before));
+    text += fmt::format(
+        "\nThe bottleneck is {}: one more makes the mean time to first token {} shorter.\n",
+        best.more.resource, as_percent((before - after) / before));
   } else {
     text +=
         "\nNo single resource is a bottleneck: one more of none makes the mean time to first "

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -256,11 +257,15 @@ struct Plan {
   const Candidate* surviving = nullptr;  // the cheapest that also meets them without one node
 };
 
+std::string number_of(std::uint32_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string name_of(const Candidate& candidate) {
   const Setting& setting = candidate.setting;
-  std::string text = fmt::format(
-      "{} engines, {} nodes of {}", setting.engines, setting.nodes,
-      setting.memory_per_node ? size_text(*setting.memory_per_node) : std::string("any size"));
+  const std::string text = fmt::format(
+      "{}, {} of {}", number_of(setting.engines, "engine"), number_of(setting.nodes, "node"),
+      setting.memory_per_node ? size_text(*setting.memory_per_node) : "any size");
   return candidate.name.empty() ? text : text + " (" + candidate.name + ")";
 }
 

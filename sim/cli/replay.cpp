@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +17,11 @@
 #include "sim/planning/run.h"
 #include "sim/planning/run_file.h"
 #include "sim/planning/run_tables.h"
+#include "sim/planning/spread.h"
 #include "sim/report/run_page.h"
+#include "terminal/arguments.h"
 #include "terminal/output.h"
+#include "terminal/progress.h"
 
 namespace larder::sim {
 namespace {
@@ -27,6 +31,7 @@ struct ReplayArguments {
   Setting setting;
   std::string out;
   std::string html;
+  std::uint32_t seeds = 1;
   bool misses = false;
   bool json = false;
 };
@@ -50,7 +55,27 @@ class Watcher final : public RunWatcher {
   RunProgress& progress_;
 };
 
+// The setting once more with each other seed.
+Result<Spread> spread_over_seeds(const ReplayArguments& arguments, const Run& first) {
+  Spread spread;
+  spread.add(first);
+  terminal::ProgressBar bar({.title = "other seeds"});
+  Setting setting = arguments.setting;
+  for (std::uint32_t i = 1; i < arguments.seeds; ++i) {
+    bar.show(static_cast<double>(i - 1) / (arguments.seeds - 1), "");
+    ++setting.seed;
+    LARDER_TRY(const auto trace, arguments.trace.open());
+    RunWatcher watcher;
+    LARDER_TRY(const Run other, sim::run(setting, *trace, watcher));
+    spread.add(other);
+  }
+  return spread;
+}
+
 Status run_replay(ReplayArguments& arguments) {
+  if (arguments.seeds == 0) {
+    return failed(ErrorCode::invalid_params, "--seeds must be at least 1");
+  }
   if (arguments.misses && arguments.out.empty()) {
     return failed(ErrorCode::invalid_params, "--misses writes a file, so it needs --out");
   }
@@ -67,15 +92,15 @@ Status run_replay(ReplayArguments& arguments) {
   Watcher watcher(directory, *progress);
   LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher));
   progress.reset();  // ends its line
+  LARDER_TRY(const Spread spread, spread_over_seeds(arguments, run));
   const TraceName name = arguments.trace.trace_name();
-  if (directory) LARDER_CHECK(directory->commit(run, name));
+  const std::string json = run_json(run, name, spread);
+  if (directory) LARDER_CHECK(directory->commit(run, name, spread));
   if (!arguments.html.empty()) {
-    LARDER_TRY(const std::string page,
-               run_html({.run = run_json(run, name), .links = links_csv(run)}));
+    LARDER_TRY(const std::string page, run_html({.run = json, .links = links_csv(run)}));
     LARDER_CHECK(write_text_file(arguments.html, page));
   }
-  return terminal::print(arguments.json ? run_json(run, name)
-                                        : run_text(run, arguments.trace.name()));
+  return terminal::print(arguments.json ? json : run_text(run, arguments.trace.name(), spread));
 }
 
 }  // namespace
@@ -92,6 +117,8 @@ void add_replay(CLI::App& app, Status& outcome) {
   const auto arguments = std::make_shared<ReplayArguments>();
   add_trace_arguments(*command, arguments->trace);
   add_setting_arguments(*command, arguments->setting);
+  terminal::add_number(*command, "--seeds", arguments->seeds,
+                       "Replay it with so many seeds, from --seed on, and show the spread");
   command->add_option("--out", arguments->out,
                       "A directory, for run.json, timeline.csv, requests.csv and links.csv");
   command->add_flag("--misses", arguments->misses,

@@ -45,7 +45,7 @@ Status RunDirectory::write(const char* name, const std::string& text) const {
   return file.commit();
 }
 
-Status RunDirectory::commit(const Run& run, const TraceName& trace) {
+Status RunDirectory::commit(const Run& run, const TraceName& trace, const Spread& spread) {
   LARDER_CHECK(std::move(status_));
   LARDER_CHECK(requests_.commit());
   if (misses_) {
@@ -56,7 +56,7 @@ Status RunDirectory::commit(const Run& run, const TraceName& trace) {
   }
   LARDER_CHECK(write("timeline.csv", csv_text(timeline_table(run))));
   LARDER_CHECK(write("links.csv", links_csv(run)));
-  return write("run.json", run_json(run, trace));
+  return write("run.json", run_json(run, trace, spread));
 }
 
 Result<RunSummary> read_run_of(const std::filesystem::path& directory) {

@@ -21,7 +21,7 @@ class RunDirectory {
 
   // Errors are kept for commit().
   void take(const ServedRequest& request);
-  Status commit(const Run& run, const TraceName& trace);
+  Status commit(const Run& run, const TraceName& trace, const Spread& spread);
 
  private:
   RunDirectory(std::filesystem::path path, workloads::OutputFile requests)

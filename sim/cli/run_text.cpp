@@ -136,9 +136,18 @@ void add_pool(Rows& rows, const Run& run) {
   }
 }
 
+std::string spread_text(const Spread& spread) {
+  std::string text = fmt::format("\nOver {} seeds\n", spread.seeds());
+  for (const Spread::Figure& figure : spread.figures()) {
+    if (!figure.least) continue;
+    text += fmt::format("  {:<24}{:.6g} to {:.6g}\n", figure.name, *figure.least, *figure.most);
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string run_text(const Run& run, const std::string& trace) {
+std::string run_text(const Run& run, const std::string& trace, const Spread& spread) {
   Rows result;
   add_requests(result, run);
   add_times(result, run);
@@ -146,6 +155,7 @@ std::string run_text(const Run& run, const std::string& trace) {
   std::string text =
       fmt::format("{}, {} of virtual time\n{}\n{}", trace, as_time(seconds_of(run.time)),
                   to_text(deployment(run)), to_text(result));
+  if (spread.seeds() > 1) text += spread_text(spread);
   for (const std::string& note : run.notes) text += "\n! " + note;
   return text + (run.notes.empty() ? "" : "\n");
 }

@@ -3,10 +3,12 @@
 #include <string>
 
 #include "sim/planning/run.h"
+#include "sim/planning/spread.h"
 
 namespace larder::sim {
 
-// A run for people: what was simulated, and what it came to, in half a screen.
-std::string run_text(const Run& run, const std::string& trace);
+// A run for people: what was simulated, and what it came to, in half a screen. `spread` over seeds
+// is shown if it is of several.
+std::string run_text(const Run& run, const std::string& trace, const Spread& spread);
 
 }  // namespace larder::sim

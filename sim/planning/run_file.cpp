@@ -195,6 +195,15 @@ ordered_json links_json(const Run& run) {
   return list;
 }
 
+ordered_json spread_json(const Spread& spread) {
+  if (spread.seeds() == 0) return {};
+  ordered_json object{{"seeds", spread.seeds()}};
+  for (const Spread::Figure& figure : spread.figures()) {
+    object[figure.name] = {{"least", maybe(figure.least)}, {"most", maybe(figure.most)}};
+  }
+  return object;
+}
+
 ordered_json faults_json(const std::vector<PlannedFault>& faults) {
   ordered_json list = ordered_json::array();
   for (const PlannedFault& fault : faults) {
@@ -261,7 +270,7 @@ Result<TraceName> read_trace_name(const JsonObject& file) {
 
 }  // namespace
 
-std::string run_json(const Run& run, const TraceName& trace) {
+std::string run_json(const Run& run, const TraceName& trace, const Spread& spread) {
   const ordered_json object{
       {"format", format_name},
       {"version", format_version},
@@ -276,6 +285,7 @@ std::string run_json(const Run& run, const TraceName& trace) {
       {"ttft", ttft_json(run)},
       {"saved_gpu_s", saved_json(run.saved)},
       {"pressure", pressure_json(run.pressure)},
+      {"spread", spread_json(spread)},
       {"pool", pool_json(run.pool)},
       {"master", master_json(run)},
       {"engines", engines_json(run)},

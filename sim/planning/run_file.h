@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "sim/planning/run.h"
+#include "sim/planning/spread.h"
 
 namespace larder::sim {
 
@@ -19,8 +20,9 @@ struct TraceName {
 };
 
 // run.json: all of a run but what is of single requests and links; docs/planning.md has its schema.
-// The same run gives the same text. Ends with a line end.
-std::string run_json(const Run& run, const TraceName& trace);
+// `spread`: of the run's setting over seeds, that of the run among them. The same input gives the
+// same text. Ends with a line end.
+std::string run_json(const Run& run, const TraceName& trace, const Spread& spread = {});
 
 // What is needed to make the run again, and what it came to, as far as runs are compared.
 struct RunSummary {

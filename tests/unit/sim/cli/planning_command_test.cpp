@@ -88,6 +88,22 @@ TEST(ReplayCommand, FaultsStandInTheFile) {
   EXPECT_EQ(faults[1].at("end_s"), 21);
 }
 
+TEST(ReplayCommand, SeveralSeedsGiveASpread) {
+  const Ran one = run(small("replay", {"--json"}));
+  const Ran three = run(small("replay", {"--json", "--seeds", "3"}));
+  ASSERT_EQ(three.code, 0) << three.err;
+  json first = json::parse(one.out);
+  json spread = json::parse(three.out);
+  const json ratio = spread.at("spread").at("hit_ratio");
+  EXPECT_EQ(spread.at("spread").at("seeds"), 3);
+  EXPECT_LE(ratio.at("least"), spread.at("pages").at("hit_ratio"));
+  EXPECT_GE(ratio.at("most"), spread.at("pages").at("hit_ratio"));
+  first.erase("spread");
+  spread.erase("spread");
+  EXPECT_EQ(first, spread) << "all else is of the first seed";
+  EXPECT_EQ(run(small("replay", {"--seeds", "0"})).code, 2);
+}
+
 TEST(ReplayCommand, WrongUsageIsExitCode2AndSaysWhat) {
   for (const auto& [flags, says] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--engines", "0"}, "engines is 0"},
