@@ -260,11 +260,13 @@ function misses_over_time() {
 )js"
          R"js(
 // ---- the cluster -------------------------------------------------------------------------------------
-// Colours of a share, for either background: from idle over busy to full.
+// What the hottest colour stands for: the largest share of all links.
+const hottest = Math.min(1, links.edges.reduce((most, edge) => Math.max(most, ...edge.shares), 0.01));
+// Colours of a share, for either background: from idle over busy to that.
 function heat(value) {
   if (!known(value) || value <= 0) return 'var(--idle)';
   const stops = [[0, [86, 140, 190]], [0.35, [72, 168, 120]], [0.6, [226, 178, 60]], [0.85, [222, 96, 40]], [1, [200, 30, 40]]];
-  const at = Math.min(value, 1);
+  const at = Math.min(value / hottest, 1);
   const i = Math.max(1, stops.findIndex(([stop]) => at <= stop));
   const [[low, from], [high, to]] = [stops[i - 1], stops[i]];
   const mix = from.map((part, n) => Math.round(part + (to[n] - part) * (at - low) / (high - low)));
@@ -388,7 +390,7 @@ function choose(name) {
   marks.get(name)?.classList.add('chosen');
   const edge = by_name.get(name);
   const columns = edge.shares.map((value, i) => html('i', {
-    style: `height: ${Math.max(1, 100 * Math.min(value, 1)).toFixed(1)}%; background: ${heat(value)}`,
+    style: `height: ${Math.max(1, 100 * Math.min(value / hottest, 1)).toFixed(1)}%; background: ${heat(value)}`,
     title: `${clock(links.begins_s[i])} to ${clock(links.ends_s[i])}: ${percent(value)}`}));
   chosen_box.replaceChildren(html('p', {}, html('b', {}, name), ` ${bytes(edge.bytes)} in all, ${percent(Math.max(...edge.shares))} at its peak`),
                              html('div', {class: 'columns'}, ...columns));
@@ -421,7 +423,7 @@ function cluster() {
   };
   slider.addEventListener('input', paint);
   const scale = html('span', {class: 'scale'}, 'idle', ...[0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 1].map(value =>
-    html('i', {style: `background: ${heat(value)}`})), 'full');
+    html('i', {style: `background: ${heat(value * hottest)}`})), percent(hottest));
   body.append(html('p', {class: 'lead'},
     `Use of each link and direction, of what it can carry. N: a NIC, with its way to the leaf above it; G: a GPU; D: a disk. ` +
     (shown.length < kinds.length ? `The ${shown.length} busiest of ${kinds.length} hosts. ` : '') + 'Choose a link to see it over time.'),

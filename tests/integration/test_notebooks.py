@@ -39,8 +39,9 @@ class Notebooks(unittest.TestCase):
         if NBCONVERT is None:
             self.skipTest("no jupyter-nbconvert of Debian")
         out = self.directory / f"{name}.out.ipynb"
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-        environment |= {"MPLBACKEND": "module://matplotlib_inline.backend_inline", "HOME": str(self.directory)}
+        environment = {key: os.environ[key] for key in os.environ if not key.startswith("PYTHON")}
+        environment["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+        environment["HOME"] = str(self.directory)
         environment |= {key: str(value) for key, value in variables.items()}
         result = subprocess.run(
             [NBCONVERT, "--to", "notebook", "--execute", "--ExecutePreprocessor.timeout=300",
@@ -64,15 +65,26 @@ class Notebooks(unittest.TestCase):
 
     def test_capacity_planning_over_a_run_with_a_fault(self):
         run = self.directory / "run"
-        program("larder-sim", "replay", SAMPLE, "--cluster", "8xh800-8x200", "--model", "llama-3.1-8b",
-                "--engines", "2", "--nodes", "2", "--memory-per-node", "2GiB", "--host-cache", "20GiB",
-                "--fail", "node:1@30s+20s", "--out", run)  # fmt: skip
-        outputs = self.execute("capacity_planning", LARDER_RUN=run)
-        self.assertGreaterEqual(self.plots(outputs), 5)
+        program("larder-sim", "replay", SAMPLE, "--model", "llama-3.1-8b", "--engines", "2",
+                "--gpus-per-engine", "1", "--gpu-memory-share", "0.25", "--host-memory", "6GiB",
+                "--nodes", "2", "--memory-per-node", "8GiB", "--fail", "node:1@60s+60s",
+                "--out", run)  # fmt: skip
+        spec = self.directory / "spec.json"
+        spec.write_text(json.dumps({
+            "trace": str(SAMPLE),
+            "setting": {"model": "llama-3.1-8b", "engines": 2, "gpus-per-engine": 1, "nodes": 2,
+                        "gpu-memory-share": 0.25, "host-memory": "6GiB", "requests-max": 100},
+            "vary": {"memory-per-node": ["4GiB", "16GiB"], "policy": ["lru", "leaf-first"]},
+            "seeds": 2}))  # fmt: skip
+        program("larder-sim", "sweep", spec, "--out", self.directory / "sweep")
+        outputs = self.execute(
+            "capacity_planning", LARDER_RUN=run, LARDER_SWEEP=self.directory / "sweep")
+        self.assertEqual(self.plots(outputs), 7)
 
     def test_policies_over_the_sample(self):
         file = self.directory / "hit-rates.json"
-        file.write_text(program("larder-sim", "hit-rate", SAMPLE, "--blocks", "100,300,1000,inf", "--json"))
+        file.write_text(program(
+            "larder-sim", "hit-rate", SAMPLE, "--blocks", "100,300,1000,inf", "--json"))
         outputs = self.execute("policies", LARDER_HIT_RATES=file)
         self.assertEqual(self.plots(outputs), 2)
 

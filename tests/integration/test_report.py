@@ -74,9 +74,11 @@ class Report(Drawn):
     @classmethod
     def make(cls):
         files = cls.directory / "run"
+        # Caches so small that the pool has something to do.
         simulate("replay", SAMPLE, "--cluster", "8xh800-8x200", "--model", "llama-3.1-8b",
-                 "--engines", "2", "--nodes", "2", "--memory-per-node", "2GiB",
-                 "--host-cache", "20GiB", "--fail", "node:1@30s+20s", "--out", files)  # fmt: skip
+                 "--engines", "2", "--gpus-per-engine", "1", "--gpu-memory-share", "0.25",
+                 "--host-memory", "6GiB", "--nodes", "2", "--memory-per-node", "8GiB",
+                 "--fail", "node:1@60s+60s", "--out", files)  # fmt: skip
         simulate("report", files)
         cls.numbers = json.loads((files / "run.json").read_text())
         return files / "report.html"
