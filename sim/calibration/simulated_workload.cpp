@@ -13,7 +13,6 @@
 namespace larder::sim {
 namespace {
 
-constexpr std::uint64_t stored_max = 1'024;
 constexpr std::uint64_t first_new = 1'000'000;  // number of a page
 constexpr std::uint64_t warm_calls = 2;         // of each client
 constexpr std::uint64_t items_simulated = 2'000;
@@ -58,9 +57,9 @@ PoolCosts pool_costs(const CostValues& values, Bytes cache) {
   return costs;
 }
 
+// Which of them is read makes no difference here: as many as are read at once.
 std::uint64_t stored_values(const Workload& workload) {
-  return std::max<std::uint64_t>(std::min<std::uint64_t>(64_MiB / workload.size, stored_max),
-                                 std::max<std::uint64_t>(8, workload.batch));
+  return std::max<std::uint64_t>(8, std::uint64_t{workload.clients} * workload.batch);
 }
 
 std::uint64_t calls_of(const Workload& workload) {

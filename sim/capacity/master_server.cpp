@@ -117,6 +117,12 @@ void MasterServer::recall(MasterCall& call) noexcept {
   call.stage_ = MasterCall::Stage::idle;
 }
 
+void MasterServer::lose_answers(MasterCall& call) noexcept {
+  LARDER_ASSERT(call.returning());
+  kernel_.cancel(call);
+  call.stage_ = MasterCall::Stage::idle;
+}
+
 // The pool goes away.
 void MasterServer::forget(MasterCall& call) noexcept {
   std::erase(queue_, &call);

@@ -105,6 +105,8 @@ class MasterServer final : private AnswerSink {
   void send_after(MasterCall& call, Duration work, Duration later);
   // Its sender is gone: if it has not arrived yet, it never will, and it does not end.
   void recall(MasterCall& call) noexcept;
+  // Its answers, which are on their way, do not come, and it does not end. Precondition: returning.
+  void lose_answers(MasterCall& call) noexcept;
   // At once and for nothing: for what has happened before the simulation begins.
   void apply_now(MasterCall& call);
 

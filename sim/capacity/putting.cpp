@@ -234,7 +234,7 @@ void CapacityPool::Putting::master_lost() {
     pool_.server_.recall(end_);
     session_->ended(end_);
   } else if (start_.under_way()) {
-    pool_.server_.recall(start_);
+    pool_.server_.lose_answers(start_);
     session_->ended(start_);
   }
   for (Transfer* transfer : transfers_) pool_.release(*transfer);

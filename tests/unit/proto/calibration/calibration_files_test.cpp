@@ -100,7 +100,7 @@ TEST(CalibrationFiles, WhatIsWrongInCostsIsSaidWithItsPlace) {
       {"\"message_ns\"", "\"message_s\"", "/transports/0: 'message_s' is no key here"},
       {"\"low\": 9", "\"low\": 11",
        "/transports/0/hand_over_ns: 10 does not lie between its bounds, 11 and 12"},
-      {"\"low\": 119", "\"low\": 0",
+      {"\"low\": 139", "\"low\": 0",
        "/transports/0/thread_bytes_per_second: a thread moves at least one byte"},
       {"\"value\": 10", "\"value\": -1", "/transports/0/hand_over_ns/value: -1 is no whole number"},
       {"\"high\": 12", "\"high\": 1e16", "/transports/0/hand_over_ns/high: "},

@@ -23,7 +23,7 @@ TEST(CalibrationPlan, TheFullOneHasWhatIsPromisedAndTakesMinutes) {
   std::set<CalibratedTransport> transports;
   for (const Workload& workload : plan.workloads) {
     EXPECT_EQ(std::ranges::count(plan.workloads, workload), 1) << to_string(workload);
-    EXPECT_LE(stored_values(workload.size) * workload.size, 256_MiB);
+    EXPECT_LE(workload.size * stored_values(workload.size), 256_MiB);
     EXPECT_LE(workload.batch, stored_values(workload.size)) << to_string(workload);
     sizes.insert(workload.size);
     clients.insert(workload.clients);

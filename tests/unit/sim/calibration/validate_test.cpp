@@ -50,7 +50,10 @@ CalibratedCosts costs_file(const CallCosts& costs) {
 }
 
 Result<Validation> validated(const CallCosts& start, const Measurements& measurements) {
-  return validate(machine_of(2).host, costs_file(start), measurements, {}, [](double) {});
+  // Not as exactly as by default, which takes longer.
+  constexpr ValidationRules rules{.fit = {.first_step = 1.4, .last_step = 1.1, .rounds_max = 8},
+                                  .refit = {.first_step = 1.1, .last_step = 1.04, .rounds_max = 1}};
+  return validate(machine_of(2).host, costs_file(start), measurements, rules, [](double) {});
 }
 
 TEST(Validate, FindsTheCostsThatMadeTheMeasurements) {
@@ -63,8 +66,8 @@ TEST(Validate, FindsTheCostsThatMadeTheMeasurements) {
   const auto validation = validated(start, measured(round_call_costs(), 0.01));
   ASSERT_TRUE(validation) << validation.error().message();
   const Errors judged = validation->errors({}).value();
-  EXPECT_LT(judged.median, 0.03);
-  EXPECT_LT(judged.worst, 0.10);
+  EXPECT_LT(judged.median, 0.05);
+  EXPECT_LT(judged.worst, 0.20);
   const auto rate = (validation->costs.transports[0].costs.thread_rate).value;
   EXPECT_NEAR(static_cast<double>(rate), 2e9, 0.05 * 2e9);
 }

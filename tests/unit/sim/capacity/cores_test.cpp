@@ -102,7 +102,7 @@ TEST(Cores, WhatIsLostInTheMidstOfItLeavesNothingBehind) {
   OneHost world(1, 8);
   const auto pages = PoolWorld::chain(1, 4);
   world.put(pages);
-  for (int at = 0; at < 120; at += 3) {
+  for (std::uint64_t at = 0; at < 120; at += 3) {
     std::vector<TestRead> reads(4);
     TestPut put;
     for (TestRead& read : reads) world.pool->read(world.memory(), pages, read);
@@ -125,7 +125,7 @@ TEST(Cores, ReadsThatAreGivenUpAnywhereEnd) {
   OneHost world(1, 8);
   const auto pages = PoolWorld::chain(1, 4);
   world.put(pages);
-  for (int at = 0; at < 120; at += 2) {
+  for (std::uint64_t at = 0; at < 120; at += 2) {
     TestRead read;
     TestPut put;
     TestLookup lookup;
