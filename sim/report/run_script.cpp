@@ -34,7 +34,7 @@ function plot(wish) {
   });
   let most = wish.most || 0;
   for (const line of drawn) for (const value of line.to) if (known(value)) most = Math.max(most, value);
-  const each = step(most, 4, wish.format), top = wish.most || Math.max(each * Math.ceil(most / each - 1e-9), each);
+  const each = step(most, 4, wish.format), top = most === wish.most ? most : Math.max(each * Math.ceil(most / each - 1e-9), each);
   const y_of = value => frame.top + inner.height * (1 - value / top);
   const picture = svg('svg', {viewBox: `0 0 ${frame.width} ${frame.height}`, role: 'img',
                               'aria-label': wish.title});
@@ -175,7 +175,7 @@ function over_time() {
           lines: [{name: 'arrived', colour: 'a', values: rate('arrived')}]}),
     plot({title: 'Waiting', note: 'Requests that wait for their engine at the end of an interval', format: count,
           lines: [{name: 'waiting', colour: 'b', values: time.waiting}]}),
-    plot({title: 'Engines', note: 'Share of their time', format: percent, most: 1,
+    plot({title: 'Engines', note: 'Share of their time; a pass counts in the interval in which it ends', format: percent, most: 1,
           lines: [{name: 'prompts', colour: 'a', area: true, values: time.prompts_busy_share},
                   {name: 'decoding', colour: 'c', area: true, values: time.decoding_busy_share}]}),
     plot({title: 'Pool', note: 'Bytes in use, of those of reachable nodes', format: bytes,
@@ -254,7 +254,7 @@ function misses_over_time() {
     .sort((first, second) => second[1] - first[1]).slice(0, 5).map(([name]) => name);
   if (!named.length || !ends.length) return '';
   return plot({title: 'Misses over time', note: 'Share of the pages of an interval, by the most frequent reasons',
-    format: percent, lines: named.map((name, i) => ({name: words(name), colour: 'abcde'[i], area: true,
+    format: percent, most: 1, lines: named.map((name, i) => ({name: words(name), colour: 'abcde'[i], area: true,
                                                      values: share('missed_' + name)}))});
 }
 )js"
