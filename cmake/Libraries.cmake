@@ -31,7 +31,7 @@ larder_library(real/http      DEPENDS real/rpc core/node asio nlohmann_json::nlo
 larder_library(real/daemon    DEPENDS proto/journal real/http real/rpc real/transport real/system core/master core/node fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_library(real/embedded  DEPENDS real/transport real/system core/master core/node)
 larder_library(real/client    DEPENDS real/rpc real/transport real/embedded core/client asio Threads::Threads)
-larder_library(real/calibrate DEPENDS real/client real/daemon proto/calibration terminal workloads fmt::fmt)
+larder_library(real/calibrate DEPENDS real/client real/daemon proto/calibration terminal fmt::fmt)
 larder_library(real/settings  DEPENDS core/base CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(real/cli       DEPENDS core/pattern terminal real/calibrate real/settings real/daemon real/client workloads/lockstep CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json spdlog::spdlog)
 larder_program(larder         real/main.cpp DEPENDS real/cli)

@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <utility>
 
-#include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "proto/calibration/calibration_files.h"
 #include "proto/hardware/hardware_file.h"
 #include "real/calibrate/call_costs.h"
 #include "real/calibrate/machine_rates.h"
 #include "real/system/machine_facts.h"
-#include "workloads/output_file.h"
 
 namespace larder::real {
 namespace {
@@ -221,25 +218,10 @@ Result<Calibration> calibrate(const CalibrationPlan& plan, const Progress& progr
   return Calibrator(plan, progress).run();
 }
 
-Status make_directory(const std::string& directory) {
-  std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (!error) return {};
-  return failed(ErrorCode::file_write_fail, printable(directory, 200) + ": " + error.message());
-}
-
-Status write(const Calibration& calibration, const std::string& directory) {
-  const std::pair<const char*, std::string> files[] = {
-      {"host.json", write_hardware(calibration.host)},
-      {"costs.json", write_costs(calibration.costs)},
-      {"measured.json", write_measurements(calibration.measurements)}};
-  for (const auto& [name, text] : files) {
-    LARDER_TRY(workloads::OutputFile file,
-               workloads::OutputFile::create(std::filesystem::path(directory) / name));
-    LARDER_CHECK(file.write(text));
-    LARDER_CHECK(file.commit());
-  }
-  return {};
+std::vector<CalibrationFile> files_of(const Calibration& calibration) {
+  return {{.name = "host.json", .text = write_hardware(calibration.host)},
+          {.name = "costs.json", .text = write_costs(calibration.costs)},
+          {.name = "measured.json", .text = write_measurements(calibration.measurements)}};
 }
 
 }  // namespace larder::real

@@ -40,9 +40,11 @@ struct Calibration {
 Result<Calibration> calibrate(const CalibrationPlan& plan,
                               const std::function<void(double, const std::string&)>& progress);
 
-// Makes it if it is not there. Errors: file_write_fail.
-Status make_directory(const std::string& directory);
-// Into host.json, costs.json and measured.json of the directory. Errors: file_write_fail.
-Status write(const Calibration& calibration, const std::string& directory);
+// host.json, costs.json and measured.json.
+struct CalibrationFile {
+  std::string name;
+  std::string text;
+};
+std::vector<CalibrationFile> files_of(const Calibration& calibration);
 
 }  // namespace larder::real

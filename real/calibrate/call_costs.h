@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/base/error.h"
 #include "proto/calibration/calibration.h"

@@ -1,14 +1,17 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <string>
 
+#include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "real/calibrate/calibrate.h"
 #include "real/cli/commands.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
+#include "workloads/output_file.h"
 
 namespace larder::real {
 namespace {
@@ -51,6 +54,23 @@ std::string to_text(const Calibration& calibration, const std::string& directory
   return text +
          fmt::format("{} workloads; what the simulator makes of them: larder-sim validate {}\n",
                      calibration.measurements.workloads.size(), directory);
+}
+
+// Before anything is measured.
+Status make_directory(const std::string& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (!error) return {};
+  return failed(ErrorCode::file_write_fail, printable(directory, 200) + ": " + error.message());
+}
+
+Status write(const Calibration& calibration, const std::filesystem::path& directory) {
+  for (const auto& [name, text] : files_of(calibration)) {
+    LARDER_TRY(workloads::OutputFile file, workloads::OutputFile::create(directory / name));
+    LARDER_CHECK(file.write(text));
+    LARDER_CHECK(file.commit());
+  }
+  return {};
 }
 
 Status run(const CalibrateArguments& arguments) {
