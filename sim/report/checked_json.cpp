@@ -8,9 +8,9 @@ namespace larder::sim {
 namespace {
 
 std::string_view name_of(Kind kind) {
-  constexpr std::array<std::string_view, 7> names{
-      "a number", "a number or null", "a text",           "a text or null",
-      "a list",   "an object",        "an object or null"};
+  constexpr std::array<std::string_view, 8> names{
+      "true or false",  "a number", "a number or null", "a text",
+      "a text or null", "a list",   "an object",        "an object or null"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -42,7 +42,7 @@ TEST(CommandLine, HelpTeachesWithAnExampleAndIsNoError) {
   }
   const Ran top = run({"--help"});
   EXPECT_EQ(top.code, 0);
-  EXPECT_LT(std::count(top.out.begin(), top.out.end(), '\n'), 25) << top.out;  // one screen
+  EXPECT_LT(std::count(top.out.begin(), top.out.end(), '\n'), 30) << top.out;  // one screen
 }
 
 TEST(CommandLine, AStoryIsToldByItsName) {
