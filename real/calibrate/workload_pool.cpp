@@ -72,7 +72,7 @@ class Caller {
         exists_(exists),
         window_(window),
         batch_(workload.size, workload.batch),
-        next_stored_(number * workload.batch) {}
+        next_stored_(std::uint64_t{number} * workload.batch) {}
 
   // Until it is told to stop, or fails, or there is no room for more.
   void run(Time began, const WorkloadTime& time) {

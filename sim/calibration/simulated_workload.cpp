@@ -91,7 +91,7 @@ class World {
         .batches_under_way = 1};
     // Nothing has to leave.
     const ExtentShape shape = extent_shape(workload.size);
-    const std::uint64_t calls = 4 * workload.clients * (warm_calls + calls_of(workload));
+    const std::uint64_t calls = (warm_calls + calls_of(workload)) * workload.clients * 4;
     config.nodes.push_back({.memory = memory_,
                             .capacity = shape.length.rounded_up(shape.alignment) *
                                         (2 * (stored_values(workload) + calls * workload.batch))});
