@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/files/temporary.h"
+#include "tests/support/traces.h"
 #include "tests/unit/sim/cli/ran.h"
 
 namespace larder::sim {
