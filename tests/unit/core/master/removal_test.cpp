@@ -30,6 +30,33 @@ TEST_F(RemovalTest, ItIsUnreadableAtOnceAndAnsweredWhenItsNodeHasRetiredIt) {
   EXPECT_EQ(h.status().free, 1_MiB);
 }
 
+TEST_F(RemovalTest, ItWaitsForWhatIsOlderThanItWhateverOfLaterVersionsIsRetiredMeanwhile) {
+  h.join({.name = "n1"});
+  h.join({.name = "n2"});
+  for (auto& [name, each] : h.nodes) each.confirms = false;
+  const auto put = [&](std::uint32_t replicas, std::vector<SegmentId> avoid) {
+    const PutGrant grant = h.value<PutGrant>(
+        h.call(alice, PutStart{.items = {{.key = "k", .size = 1000_B, .replicas = replicas}},
+                               .avoid = std::move(avoid)}));
+    EXPECT_TRUE(h.answer(h.end(alice, "k", grant.put_id, (1u << replicas) - 1)).has_value());
+    return grant;
+  };
+  put(1, {h.nodes["n1"].segment, h.nodes["n2"].segment});
+  const Ticket first = h.remove(alice, "k");
+  const PutGrant later = put(2, {node().segment});
+  const Ticket second = h.remove(bob, "k");
+  const bool n1_is_first = later.replicas[0].segment == h.nodes["n1"].segment;
+
+  h.confirm(n1_is_first ? "n1" : "n2");
+  EXPECT_FALSE(h.answered(first)) << "n0 still has the version that it took away";
+  EXPECT_FALSE(h.answered(second));
+  h.confirm("n0");
+  EXPECT_TRUE(h.answer(first).has_value());
+  EXPECT_FALSE(h.answered(second));
+  h.confirm(n1_is_first ? "n2" : "n1");
+  EXPECT_TRUE(h.answer(second).has_value());
+}
+
 TEST_F(RemovalTest, QuarantinedSpaceIsNotGivenOutBeforeItsConfirmation) {
   node().confirms = false;
   const PutGrant old = h.put(alice, "k", 900_KiB);
