@@ -89,7 +89,7 @@ Bytes last_level_cache() {
 
 Result<Bytes> memory_rate(std::uint32_t cores, Duration time) {
   std::vector<std::unique_ptr<char[]>> blocks;
-  for (std::uint32_t i = 0; i < 2 * cores; ++i) {
+  for (std::size_t i = 0; i < std::size_t{2} * cores; ++i) {
     blocks.emplace_back(new (std::nothrow) char[block]);
     if (blocks.back() == nullptr) {
       return failed(ErrorCode::no_available_handle, "no memory to measure memory with");
@@ -100,7 +100,7 @@ Result<Bytes> memory_rate(std::uint32_t cores, Duration time) {
   const Time begin = clock.now();
   std::vector<std::uint64_t> rounds(cores);
   std::vector<std::jthread> threads;
-  for (std::uint32_t core = 0; core < cores; ++core) {
+  for (std::size_t core = 0; core < cores; ++core) {
     threads.emplace_back([&, core] {
       do {
         std::memcpy(blocks[2 * core].get(), blocks[2 * core + 1].get(), block);
