@@ -62,18 +62,17 @@ bool has_no_node(Pool& pool) {
   return status && status->capacity == 0_B;
 }
 
-// `attempt` once more while the pool has no node yet.
+// `attempt` once more, when the pool has a node: there may have been none, and one may have come
+// since.
 template <class Attempt>
 auto with_patience(Pool& pool, Attempt attempt) {
   auto result = attempt();
   if (result || result.error().code() != ErrorCode::no_available_handle) return result;
   const auto until = std::chrono::steady_clock::now() + patience_for_nodes;
-  bool waited = false;
   while (has_no_node(pool) && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    waited = true;
   }
-  return waited ? attempt() : std::move(result);
+  return attempt();
 }
 
 // A value of one window: the client may then begin once more by itself.
