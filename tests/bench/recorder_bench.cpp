@@ -51,6 +51,7 @@ class Pool {
     spdlog::set_level(spdlog::level::warn);
     MasterOptions options{.listen = {"127.0.0.1", 0}, .config = {.watermarks = {1, 1}}};
     options.config.timing.hidden_after_silence = 1h;
+    options.config.timing.hidden_after_disconnect = 1h;  // of a link that no node is behind
     options.config.timing.node_lost = 2h;
     options.record = record;
     auto made = MasterDaemon::make(loop_of_master_, options,
