@@ -20,9 +20,10 @@ namespace larder::sim {
 // A change re-solves only what it touches. The flows at hand (the new one and those that have more
 // than its least share; or those that had their bottleneck on an edge of the one that ends) are
 // given new rates beside all others, which stand; then the sentence above is checked on the edges
-// of those flows, and whom it fails for joins them, until it holds. So a change spreads as far as
-// rates change, and is never larger than the part of the graph that hangs together by full edges.
-// Edges that could carry all their flows at their limits are not even looked at.
+// of those flows, and whom it fails for joins them, once more. A change that goes further than that
+// takes the part of the graph that hangs together by full edges, or simply all flows where those at
+// hand are many, since to follow it step by step would be more work. Edges that could carry all
+// their flows at their limits are never full, and nobody's bottleneck.
 //
 // Flows go by small numbers that the caller gives and uses again. Rates are doubles: the same calls
 // give the same rates to the bit, and those of solve_all() but for rounding (1e-9).
