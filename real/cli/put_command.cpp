@@ -56,21 +56,18 @@ Bytes room_of(Pool& pool) {
   return status && status->capacity > 0_B ? status->capacity : object_bytes_max_default;
 }
 
-// A pool that was just started: its nodes are still taking their memory.
-bool has_no_node(Pool& pool) {
-  const auto status = pool.status();
-  return status && status->capacity == 0_B;
-}
-
-// `attempt` once more, when the pool has a node: there may have been none, and one may have come
-// since.
+// `attempt`; once more where a pool that was just started had no node yet, when it has one: its nodes
+// take their memory first. One that holds nothing was not full: its node has come since.
 template <class Attempt>
 auto with_patience(Pool& pool, Attempt attempt) {
   auto result = attempt();
   if (result || result.error().code() != ErrorCode::no_available_handle) return result;
   const auto until = std::chrono::steady_clock::now() + patience_for_nodes;
-  while (has_no_node(pool) && std::chrono::steady_clock::now() < until) {
+  auto seen = pool.status();
+  if (!seen || (seen->capacity > 0_B && seen->objects > 0)) return result;
+  while (seen && seen->capacity == 0_B && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    seen = pool.status();
   }
   return attempt();
 }
