@@ -212,8 +212,8 @@ TEST_F(RecorderTest, StopsAtItsSizeWithWhatCanBeReplayedIfNoNewerStateCanBeWritt
   for (std::uint64_t slot = 2; slot < 1000; ++slot) {
     fs::create_directory(file(slot, journal::state_suffix));
   }
-  call_until(*recorder, troubled(*recorder, "no newer state could be written"), 1000);
-  EXPECT_NE(recorder->view(now).trouble.find("Is a directory"), std::string::npos);
+  // Where the files are full before a slow fork has failed, it is that one's trouble in the end.
+  call_until(*recorder, troubled(*recorder, "Is a directory"), 1000);
   EXPECT_EQ(oldest(), 1u) << "what can be replayed stays";
   const Duration span = recorder->view(now).span;
   const std::uint64_t last = ticket;
