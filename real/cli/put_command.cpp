@@ -56,8 +56,8 @@ Bytes room_of(Pool& pool) {
   return status && status->capacity > 0_B ? status->capacity : object_bytes_max_default;
 }
 
-// `attempt`; once more where a pool that was just started had no node yet, when it has one: its nodes
-// take their memory first. One that holds nothing was not full: its node has come since.
+// `attempt`; once more where a pool that was just started had no node yet, when it has one: its
+// nodes take their memory first. One that holds nothing was not full: its node has come since.
 template <class Attempt>
 auto with_patience(Pool& pool, Attempt attempt) {
   auto result = attempt();
