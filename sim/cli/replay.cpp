@@ -90,7 +90,7 @@ Status run_replay(ReplayArguments& arguments) {
   std::optional<RunProgress> progress(std::in_place, arguments.trace,
                                       arguments.setting.requests_max);
   Watcher watcher(directory, *progress);
-  LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher));
+  LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher, {.pool_curve = true}));
   progress.reset();  // ends its line
   LARDER_TRY(const Spread spread, spread_over_seeds(arguments, run));
   const TraceName name = arguments.trace.trace_name();

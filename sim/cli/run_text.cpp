@@ -117,7 +117,22 @@ void add_pool(Rows& rows, const Run& run) {
                   with_thousands(run.pool.objects), with_thousands(run.pool.evicted_objects)));
   add(rows, "bytes of the pool",
       fmt::format("{} read, {} put", size_text(run.pool.bytes_read),
+// What the pool had of what it was asked for, beside what others would have had.
+void add_curve(Rows& rows, const PoolCurve& curve) {
+  const auto found = [&](std::uint64_t pages) { return as_percent(share(pages, curve.asked)); };
+  add(rows, "asked of the pool",
+      fmt::format("{} pages; {} were there, {} came in time", with_thousands(curve.asked),
+                  found(curve.found), found(curve.fetched)));
+  add(rows, "  of the same size",
+      fmt::format("LRU has {}{}", found(curve.lru_found),
+                  curve.belady_found
+                      ? fmt::format(", no policy more than {}", found(*curve.belady_found))
+                      : std::string()));
+  add(rows, "  without limit", found(curve.infinite_found));
+}
+
                   size_text(run.pool.bytes_put)));
+  if (run.curve) add_curve(rows, *run.curve);
   add(rows, "master",
       fmt::format(
           "{} busy, {} requests, longest queue {}",

@@ -128,6 +128,12 @@ Status serve(Deployment& deployment, TraceWindow& trace, const Collector& collec
       LARDER_ASSERT(kernel.step(), "requests wait for nothing");
     }
     if (!watcher.go_on(collector.ended(), kernel.now() - Instant{})) {
+PoolCurve curve_of(const Run& run, const PoolCurveRecorder& recorder) {
+  PoolCurveRecorder::OwnPool own{.fetched = run.totals.pool_hits, .page_room = run.sizes.page_room};
+  if (run.setting.memory_per_node) own.pages = run.sizes.pool_pages;
+  return recorder.curve(own);
+}
+
       return failed(ErrorCode::cancelled, "the run was given up");
     }
   }
@@ -146,7 +152,8 @@ std::optional<double> Run::ttft_s(double quantile) const {
   return static_cast<double>(ttft.quantile(quantile).count()) / 1e9;
 }
 
-Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher) {
+Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher,
+                RunWishes wishes) {
   TraceWindow window(trace, {.requests_max = setting.requests_max, .every = setting.every});
   LARDER_CHECK(setting.check());
   LARDER_TRY(const workloads::Request* const first, window.first());
@@ -170,6 +177,11 @@ Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatche
   Run run{.setting = setting,
           .topology = deployment->topology(),
           .placement = deployment->placement(),
+  std::optional<PoolCurveRecorder> curve;
+  if (wishes.pool_curve) {
+    deployment->pool().watch_calls(
+        &curve.emplace([&] { return serving.last_arrived() >= setting.warmup_requests; }));
+  }
           .sizes = deployment->sizes(),
           .totals = serving.totals(),
           .pressure = serving.pressure(),
@@ -189,3 +201,4 @@ Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatche
 }
 
 }  // namespace larder::sim
+  if (curve) run.curve = curve_of(run, *curve);

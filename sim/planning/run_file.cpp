@@ -145,6 +145,37 @@ ordered_json master_json(const Run& run) {
   const double time = seconds_of(run.time);
   const double busy = seconds_of(run.pool.master_busy);
   return {{"requests", run.pool.master_requests},
+ordered_json curve_json(const std::optional<PoolCurve>& curve) {
+  if (!curve) return {};
+  const auto number = [](std::optional<std::uint64_t> value) {
+    return value ? ordered_json(*value) : ordered_json();
+  };
+  ordered_json pages = ordered_json::array();
+  ordered_json bytes = ordered_json::array();
+  ordered_json lru = ordered_json::array();
+  ordered_json belady = ordered_json::array();
+  for (const PoolCurve::Point& point : curve->points) {
+    pages.push_back(point.pages);
+    bytes.push_back((curve->page_room * point.pages).value);
+    lru.push_back(point.lru_found);
+    belady.push_back(number(point.belady_found));
+  }
+  return {{"asked", curve->asked},
+          {"found", curve->found},
+          {"fetched", curve->fetched},
+          {"lru_found", curve->lru_found},
+          {"belady_found", number(curve->belady_found)},
+          {"infinite_found", curve->infinite_found},
+          {"pool_pages", number(curve->pool_pages)},
+          {"page_room_bytes", curve->page_room.value},
+          {"different_pages", curve->different_pages},
+          {"points",
+           {{"pages", std::move(pages)},
+            {"bytes", std::move(bytes)},
+            {"lru_found", std::move(lru)},
+            {"belady_found", std::move(belady)}}}};
+}
+
           {"items", run.pool.master_items},
           {"busy_s", busy},
           {"busy_share", time > 0 ? ordered_json(busy / time) : ordered_json()},
@@ -290,6 +321,7 @@ std::string run_json(const Run& run, const TraceName& trace, const Spread& sprea
       {"master", master_json(run)},
       {"engines", engines_json(run)},
       {"nodes", nodes_json(run)},
+      {"pool_curve", curve_json(run.curve)},
       {"busiest_links", links_json(run)},
       {"faults", faults_json(run.setting.faults)},
       {"notes", run.notes},

@@ -445,6 +445,7 @@ function setting() {
 head();
 cards();
 over_time();
+section('The pool against the bounds', html('div', {class: 'plots'}, ...pool_curve(run.pool_curve, run.sizes.pool_bytes)));
 section('Pages and waiting', html('div', {class: 'plots'}, tiers(), misses(), ttft_distribution(), misses_over_time()));
 cluster();
 setting();
