@@ -99,7 +99,7 @@ function curve_bars(curve) {
                 ['no limit', curve.infinite_found, 'n']].filter(([, found]) => known(found));
   const most = Math.max(...rows.map(([, found]) => found), 1);
   const more = known(curve.belady_found)
-    ? `A better policy could find ${count(Math.max(0, curve.belady_found - curve.found))} more in this size, more memory ${count(Math.max(0, curve.infinite_found - curve.belady_found))} on top of that.`
+    ? `A better policy could have at most ${count(Math.max(0, curve.belady_found - curve.found))} more in this size, and more memory ${count(Math.max(0, curve.infinite_found - curve.belady_found))} beyond that.`
     : 'More pages were asked for and put than the bound of every policy is computed for.';
   return figure('In the size of this pool', 'Pages that were there of those that the pool was asked for, and those that engines then fetched in time',
     ...rows.map(([name, found, colour]) => html('div', {class: 'bar'}, html('span', {}, name),
