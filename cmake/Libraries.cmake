@@ -50,8 +50,8 @@ larder_library(sim/serving/models DEPENDS proto/hardware nlohmann_json::nlohmann
 larder_library(sim/serving    DEPENDS sim/fabric sim/serving/models core/pages workloads)
 larder_library(sim/capacity   DEPENDS sim/serving sim/fabric core/master core/client)
 larder_library(sim/budget     DEPENDS sim/capacity core/pages core/space fmt::fmt)  # what hosts' memory goes to
-larder_library(sim/planning   DEPENDS sim/capacity sim/cache proto/hardware fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/calibration DEPENDS sim/capacity proto/calibration)
+larder_library(sim/planning   DEPENDS sim/calibration sim/capacity sim/cache proto/hardware fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/incident   DEPENDS proto/journal)
 larder_library(sim/report     DEPENDS workloads/lockstep proto/hardware terminal fmt::fmt nlohmann_json::nlohmann_json)
 larder_library(sim/cli        DEPENDS sim/budget sim/cache sim/calibration sim/exhaustive sim/incident sim/planning sim/replay sim/report proto/hardware terminal CLI11::CLI11 fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)

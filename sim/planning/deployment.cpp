@@ -133,6 +133,7 @@ Status Deployment::make_pool(const Setting& setting) {
       .batch_pages = setting.batch_pages,
       .batches_under_way = setting.batches};
   config.master.timing.lease = setting.lease;
+  LARDER_TRY(config.costs, setting.process_costs());
   speed_up(config.costs, setting.master_speed);
   const Bytes each = setting.memory_per_node.value_or(unlimited_node);
   for (const Placement::Node& node : placement_.nodes) config.nodes.push_back({node.memory, each});
