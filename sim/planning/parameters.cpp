@@ -165,7 +165,9 @@ auto ungrouped() {
           "like the one that larder calibrate wrote DIR about"),
       number<Member<&S::hosts>>("hosts", "How many hosts it has; 0: as its file says (presets: 8)"),
       word<Member<&S::model>>("model", "A preset of a model, or a model file"),
-      word<Member<&S::gpu>>("gpu", "Which GPUs; auto: as the name of the cluster's preset says"),
+      word<Member<&S::gpu>>(
+          "gpu",
+          "Which GPUs; auto: as the name of the cluster or of its hosts says, as in the presets"),
       choice<Member<&S::kv_type>, kv_type_named, kv_type_name>("kv-type", "Of the KV: fp16 or fp8"),
       number<Member<&S::engines>>("engines", "How many engines there are"),
       number<Member<&S::gpus_per_engine>>("gpus-per-engine", "GPUs that serve the model together"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/base/printable.h"
@@ -49,18 +50,21 @@ std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_
 }
 
 Result<Gpu> Setting::gpu_numbers() const {
-  std::string name = gpu;
-  if (name == "auto") {
-    const std::string inside = gpu_in(cluster);
-    const std::vector<std::string_view> known = gpu_preset_names();
-    if (std::ranges::find(known, inside) == known.end()) {
-      return failed(ErrorCode::invalid_params,
-                    "the name of the cluster, " + in_quotes(cluster) +
-                        ", does not tell which GPUs it has: say it with gpu");
-    }
-    name = inside;
+  if (gpu != "auto") return gpu_preset(gpu);
+  // A file that began as a preset still has its name on its hosts.
+  std::vector<std::string_view> names{cluster};
+  for (const HardwareHost& host : hardware.hosts) names.emplace_back(host.name);
+  const std::vector<std::string_view> known = gpu_preset_names();
+  std::set<std::string> told;
+  for (const std::string_view name : names) {
+    std::string inside = gpu_in(name);
+    if (std::ranges::find(known, inside) != known.end()) told.insert(std::move(inside));
   }
-  return gpu_preset(name);
+  if (told.size() == 1) return gpu_preset(*told.begin());
+  return failed(ErrorCode::invalid_params, "gpu is auto, and the names of the cluster, " +
+                                               in_quotes(cluster) + ", and of its hosts tell of " +
+                                               (told.empty() ? "none" : "several kinds") +
+                                               ": say which they are");
 }
 
 Result<Hardware> Setting::machines() const {

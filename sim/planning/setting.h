@@ -31,7 +31,7 @@ struct Setting {
 
   // Engines.
   std::string model = "llama-3.1-70b";
-  std::string gpu = "auto";  // as the cluster's preset says in its name
+  std::string gpu = "auto";  // as the cluster or its hosts say in their names
   KvType kv_type = KvType::fp16;
   std::uint32_t engines = 8;
   std::uint32_t gpus_per_engine = 8;
