@@ -122,11 +122,17 @@ TEST(PoolCurve, NoRunFindsMoreThanItsBounds) {
         setting.serving = serving;
         setting.memory_per_node = Bytes{gib << 30};
         setting.policy = policy;
+        if (gib == 4u) {
+          setting.faults = parse_faults("node:0@20s+10s,master@35s+1s").value();
+          setting.warmup_requests = 30;
+        }
         const auto run = run_with_curve(setting);
         const PoolCurve& curve = run.curve.value();
         found += curve.found;
         EXPECT_EQ(curve.fetched, run.totals.pool_hits);
-        EXPECT_EQ(curve.found, run.pool.lookups.came);
+        if (gib != 4u) {
+          EXPECT_EQ(curve.found, run.pool.lookups.came);
+        }
         EXPECT_LE(curve.fetched, curve.found);
         EXPECT_LE(curve.found, curve.belady_found) << gib << policy;
         EXPECT_LE(curve.lru_found, curve.belady_found);
