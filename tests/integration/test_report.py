@@ -83,7 +83,7 @@ class Report(Drawn):
         simulate("replay", SAMPLE, "--cluster", "8xh800-8x200", "--model", "llama-3.1-8b",
                  "--engines", "2", "--gpus-per-engine", "1", "--gpu-memory-share", "0.25",
                  "--host-memory", "6GiB", "--nodes", "2", "--memory-per-node", "8GiB",
-                 "--fail", "node:1@60s+60s", "--out", files)  # fmt: skip
+                 "--fail", "node:1@60s+60s", "--seeds", "2", "--out", files)  # fmt: skip
         simulate("report", files)
         cls.numbers = json.loads((files / "run.json").read_text())
         return files / "report.html"
@@ -92,7 +92,9 @@ class Report(Drawn):
         page = self.open()
         text = page.run("return document.body.innerText")
         self.assertIn("llama-3.1-8b on 8xh800-8x200", text)
-        pages = self.numbers["pages"]
+        pages, spread = self.numbers["pages"], self.numbers["spread"]["hit_ratio"]
+        self.assertIn(f"; {percent(spread['least'])} to {percent(spread['most'])} in 2 runs",
+                      text.replace("\u00a0", " "))  # fmt: skip
         self.assertIn(f"{pages['hits']:,} of {pages['asked']:,}", text)
         for reason, number in pages["misses_by_reason"].items():
             if number:
