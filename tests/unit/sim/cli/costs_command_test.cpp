@@ -164,6 +164,28 @@ TEST(Costs, ASweepVariesTheEnds) {
   EXPECT_NE(rows.find("\n2,slowest,1,,60,"), std::string::npos) << rows;
 }
 
+TEST(Costs, OfASweepMayStandBesideItsSpec) {
+  const CalibratedDirectory here;
+  const TemporaryDirectory directory;
+  const std::string spec = directory.file("spec.json",
+                                          R"({"trace": "workloads/samples/sessions.jsonl",
+          "setting": {"model": "llama-3.1-8b", "hosts": 2, "engines": 2, "gpus-per-engine": 1,
+                      "host-memory": "128GiB", "nodes": 2, "transport": "tcp",
+                      "requests-max": 60},
+          "vary": {"memory-per-node": ["4GiB", "8GiB"]}})");
+  const auto out = directory.path() / "out";
+  const Ran ran = run({"sweep", spec, "--out", out, "--costs", here.costs()});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const std::string rows = text_of(out / "sweep.csv");
+  EXPECT_TRUE(rows.starts_with("run,costs-at,memory-per-node,seed,")) << rows;
+  EXPECT_NE(rows.find("\n5,slowest,8GiB,1,,60,"), std::string::npos) << rows;
+  // What was run is in the directory's spec, and without the costs it is another sweep.
+  EXPECT_EQ(json::parse(text_of(out / "spec.json")).at("setting").at("costs"), here.costs());
+  const Ran other = run({"sweep", spec, "--out", out, "--resume"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("another spec"), std::string::npos) << other.err;
+}
+
 TEST(Costs, WhatIsWrongIsSaidWithItsPlace) {
   const CalibratedDirectory here;
   const TemporaryDirectory empty;
