@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "sim/cache/position_set.h"
 
 namespace larder::sim {
 namespace {
@@ -109,12 +110,43 @@ void Belady::request(std::span<const BlockNumber> blocks, Sizes sizes) {
   }
 }
 
+void Belady::touch(std::span<const BlockNumber> blocks) {
+  touched_.resize(accesses_.size());
+  touched_.resize(accesses_.size() + blocks.size(), true);
+  accesses_.insert(accesses_.end(), blocks.begin(), blocks.end());
+}
+
 void Belady::request(std::span<const BlockNumber> blocks) {
   requests_.push_back(accesses_.size());
   accesses_.insert(accesses_.end(), blocks.begin(), blocks.end());
 }
 
+// Of stays that overlap, those that end first: each block stays from an access to the next one, if
+// that is counted. At most as many as fit stay at the same time.
+std::vector<std::uint64_t> Belady::most_hits(std::span<const std::uint64_t> sizes) const {
+  const std::vector<std::uint32_t> next = next_uses(accesses_);
+  const auto is_worth_staying = [&](std::uint32_t until) {
+    return until != never && (until >= touched_.size() || !touched_[until]);
+  };
+  std::vector<std::uint64_t> hits;
+  for (const std::uint64_t size : sizes) {
+    PositionSet stays(accesses_.size());  // by where they end
+    std::uint64_t& count = hits.emplace_back(0);
+    for (std::size_t i = 0; i < accesses_.size(); ++i) {
+      if (stays.contains(i)) {
+        ++count;
+        stays.erase(i);
+      }
+      if (!is_worth_staying(next[i])) continue;
+      stays.insert(next[i]);
+      if (stays.size() > size) stays.erase(stays.greatest());
+    }
+  }
+  return hits;
+}
+
 CachePoint Belady::at(CacheBlocks blocks, std::vector<bool>* had) const {
+  LARDER_ASSERT(touched_.empty());
   CachePoint point{.policy = "belady", .blocks = blocks};
   const std::vector<std::uint32_t> next = next_uses(accesses_);
   Held held(blocks);
@@ -145,6 +177,7 @@ CachePoint Belady::at(CacheBlocks blocks, std::vector<bool>* had) const {
 }
 
 TokenPoint Belady::at_tokens(std::optional<std::uint64_t> capacity) const {
+  LARDER_ASSERT(touched_.empty());
   TokenPoint point{.capacity = capacity};
   const std::vector<std::uint32_t> next = next_uses(accesses_);
   HeldTokens held(capacity, tokens_.size());

@@ -35,7 +35,8 @@ struct TokenPoint {
 // blocks is one such way: so no policy of whole blocks has more hit tokens (or bytes). What it does
 // not bound is hits counted by blocks where sizes differ.
 //
-// It keeps 4 bytes for each access of the trace, unlike everything else here, and 4 for each block.
+// It keeps 4 bytes for each access of the trace, unlike everything else here, 8 for each request,
+// and 4 for each block.
 class Belady {
  public:
   // All blocks of one size.
@@ -48,17 +49,27 @@ class Belady {
     std::uint32_t block_tokens = 0;
   };
   void request(std::span<const BlockNumber> blocks, Sizes sizes);
+  // They can be kept from here on without having been asked for, and nothing is counted. Then only
+  // most_hits() can be asked.
+  void touch(std::span<const BlockNumber> blocks);
   // Only what comes from here on is counted; a second call moves the start on.
   void forget_counts() { counted_from_ = accesses_.size(); }
   // O(accesses log blocks).
   // With `had`: also, for each access in its order, whether its block was there.
   CachePoint at(CacheBlocks blocks, std::vector<bool>* had = nullptr) const;
-  // Likewise. Precondition: all requests came with sizes.
+  // For each size the most hits that any cache of so many blocks can have, which may keep what it
+  // has been asked for or was touched, whatever stands before it: where requests do not begin at
+  // the root of what they share, a prefix may be worth less than what is behind it. The same as
+  // at() where they do. Counts all requests. O(accesses) for each size.
+  std::vector<std::uint64_t> most_hits(std::span<const std::uint64_t> sizes) const;
+  std::uint64_t accesses() const { return accesses_.size(); }
+  // As at(), by tokens. Precondition: all requests came with sizes.
   TokenPoint at_tokens(std::optional<std::uint64_t> capacity) const;
 
  private:
   std::vector<BlockNumber> accesses_;
   std::vector<std::size_t> requests_;  // where each begins
+  std::vector<bool> touched_;          // by access, as far as there were touches
   std::vector<std::uint32_t> tokens_;  // by block
   std::size_t counted_from_ = 0;
 };

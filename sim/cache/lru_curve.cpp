@@ -26,17 +26,24 @@ void LruCurve::request(std::span<const BlockNumber> blocks) {
   bool all_known = true;
   for (const BlockNumber block : blocks) {
     const std::uint64_t distance = use(block);
-    if (live_ >= hits_at_.size()) {
-      const std::size_t size = std::max<std::size_t>(1024, 2 * hits_at_.size());
-      hits_at_.resize(size);
-      leading_at_.resize(size);
-    }
+    make_room_for_distances();
     ++hits_at_[distance];
     all_known = all_known && distance > 0;
     farthest = std::max(farthest, distance);
     if (all_known) ++leading_at_[farthest];
   }
   accesses_ += blocks.size();
+}
+
+void LruCurve::touch(std::span<const BlockNumber> blocks) {
+  for (const BlockNumber block : blocks) use(block);
+}
+
+void LruCurve::make_room_for_distances() {
+  if (live_ < hits_at_.size()) return;
+  const std::size_t size = std::max<std::size_t>({1024, 2 * hits_at_.size(), live_ + 1});
+  hits_at_.resize(size);
+  leading_at_.resize(size);
 }
 
 void LruCurve::forget_counts() {
@@ -53,6 +60,19 @@ CachePoint LruCurve::at(CacheBlocks blocks) const {
           .hits = hits,
           .leading_hits = sum_up_to(leading_at_, blocks),
           .bypassed = blocks == 0 ? accesses_ : 0};
+}
+
+std::vector<std::uint64_t> LruCurve::leading_hits(std::span<const std::uint64_t> ascending) const {
+  std::vector<std::uint64_t> hits;
+  std::uint64_t sum = 0;
+  std::uint64_t distance = 1;
+  for (const std::uint64_t size : ascending) {
+    for (; distance <= size && distance < leading_at_.size(); ++distance) {
+      sum += leading_at_[distance];
+    }
+    hits.push_back(sum);
+  }
+  return hits;
 }
 
 std::uint64_t LruCurve::use(BlockNumber block) {

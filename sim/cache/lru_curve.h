@@ -18,11 +18,15 @@ namespace larder::sim {
 class LruCurve {
  public:
   void request(std::span<const BlockNumber> blocks);
+  // They are used, and not counted: what is put into a cache without being asked for.
+  void touch(std::span<const BlockNumber> blocks);
   // Counts anew from here on; what was used stays used.
   void forget_counts();
 
   // Equal to what CacheRun finds for "lru" in this size. O(blocks).
   CachePoint at(CacheBlocks blocks) const;
+  // The leading hits in each of these sizes, which ascend. O(blocks) for all of them.
+  std::vector<std::uint64_t> leading_hits(std::span<const std::uint64_t> ascending) const;
   // How many different blocks there were: the curve is flat from this size on.
   std::uint64_t unique_blocks() const { return live_; }
 
@@ -33,6 +37,7 @@ class LruCurve {
   void unmark(Position position);
   // Moves this block to the newest position; its stack distance, 0 where it is new.
   std::uint64_t use(BlockNumber block);
+  void make_room_for_distances();
   // Renumbers the positions without gaps, with as many free ones behind them.
   void compact();
 

@@ -1,7 +1,6 @@
 #include "sim/calibration/simulated_workload.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -19,42 +18,13 @@ constexpr std::uint64_t items_simulated = 2'000;
 constexpr std::uint64_t calls_min = 8;
 constexpr std::uint64_t calls_max = 64;
 
-Duration rounded(double nanoseconds) {
-  return Duration(static_cast<std::int64_t>(std::llround(nanoseconds)));
-}
-
 Hardware one_host(Hardware hardware, const CostValues& costs, CalibratedTransport transport) {
   HardwareHost& host = hardware.hosts.front();
   LARDER_ASSERT(hardware.hosts.size() == 1 && host.cores > 0);
   host.count = 1;
   if (transport == CalibratedTransport::local) host.cores = 1;
-  host.costs.posting = Duration(0);
-  host.costs.completion = rounded(costs[cost_index(&CallCosts::message)]);
-  host.costs.tcp_per_second = {
-      static_cast<std::uint64_t>(std::max(1.0, costs[cost_index(&CallCosts::thread_rate)]))};
+  set_tcp_costs(host.costs, costs);
   return hardware;
-}
-
-PoolCosts pool_costs(const CostValues& values, Bytes cache) {
-  const auto cost = [&](Figure CallCosts::* member) { return rounded(values[cost_index(member)]); };
-  PoolCosts costs;
-  costs.message = cost(&CallCosts::message);
-  costs.request = cost(&CallCosts::request);
-  costs.lookup = cost(&CallCosts::lookup);
-  costs.existence = cost(&CallCosts::existence);
-  costs.put_start = cost(&CallCosts::put_start);
-  costs.put_end = cost(&CallCosts::put_end);
-  costs.node_request = cost(&CallCosts::node_request);
-  costs.node_extent = cost(&CallCosts::node_read);
-  costs.node_fill = cost(&CallCosts::node_fill);
-  costs.client_request = cost(&CallCosts::client_request);
-  costs.client_item = cost(&CallCosts::client_get);
-  costs.client_put_item = cost(&CallCosts::client_put);
-  costs.hand_over = cost(&CallCosts::hand_over);
-  costs.fill_each_mib = cost(&CallCosts::fill_mib);
-  costs.cold_read_each_mib = cost(&CallCosts::cold_mib);
-  if (cache > Bytes{}) costs.cache = cache;
-  return costs;
 }
 
 // Which of them is read makes no difference here: as many as are read at once.
@@ -177,20 +147,6 @@ class Client final : PagePool::Read, PagePool::Put {
 };
 
 }  // namespace
-
-std::size_t cost_index(Figure CallCosts::* member) {
-  const auto* found = std::ranges::find_if(
-      cost_names, [member](const auto& each) { return each.second == member; });
-  return static_cast<std::size_t>(found - cost_names.begin());
-}
-
-CostValues values_of(const CallCosts& costs) {
-  CostValues values{};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<double>((costs.*cost_names[i].second).value);
-  }
-  return values;
-}
 
 WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
                      const Workload& workload, std::uint64_t seed) {

@@ -1,20 +1,12 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 
 #include "core/topology/hardware.h"
 #include "proto/calibration/calibration.h"
+#include "sim/calibration/call_costs.h"
 
 namespace larder::sim {
-
-// What a call costs as numbers, in the order of cost_names.
-using CostValues = std::array<double, cost_names.size()>;
-
-CostValues values_of(const CallCosts& costs);
-// The place of one in the order.
-std::size_t cost_index(Figure CallCosts::* member);
 
 // The workload as `larder calibrate` runs it, in the pool of the capacity runs (sim/capacity) on a
 // machine of this kind: master, node and clients share its cores. Some calls are not counted, and

@@ -72,7 +72,7 @@ Compared compared(const std::vector<WorkloadRun>& measured,
 class Transport {
  public:
   Transport(const SimulatedMachine& machine, const CallCosts& costs, const ValidationRules& rules)
-      : machine_(machine), rules_(rules), start_(values_of(costs)) {}
+      : machine_(machine), rules_(rules), measured_(costs), start_(values_of(costs)) {}
 
   void add(const MeasuredWorkload& workload) { workloads_.push_back(&workload); }
   std::size_t runs() const { return workloads_.front()->runs.size(); }
@@ -97,9 +97,10 @@ class Transport {
     }
   }
 
+  // What was not fitted keeps the interval that was measured.
   CallCosts costs() const {
-    CallCosts costs;
-    for (std::size_t place = 0; place < start_.size(); ++place) {
+    CallCosts costs = measured_;
+    for (const std::size_t place : free_costs(workloads_.front()->workload.transport)) {
       std::vector<double> numbers;
       for (const auto& fit : fits_) numbers.push_back(fit[place]);
       const Interval interval = interval_around(numbers);
@@ -161,6 +162,7 @@ class Transport {
 
   const SimulatedMachine& machine_;
   const ValidationRules& rules_;
+  const CallCosts measured_;
   const CostValues start_;
   std::vector<const MeasuredWorkload*> workloads_;
   std::vector<std::vector<double>> fits_;  // to the middle, then to each run

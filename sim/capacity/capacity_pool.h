@@ -51,6 +51,18 @@ class CapacityPool final : public PagePool,
     ~MissWatcher() = default;
   };
 
+  // What engines ask the pool for and put into it, when the call begins, in the order of the calls.
+  class CallWatcher {
+   public:
+    // What it returns is given back with the answer, if the caller still waits for that.
+    virtual bool asked(std::span<const PageNumber> pages) = 0;
+    virtual void answered(bool asked, std::size_t leading) = 0;
+    virtual void put(std::span<const PageNumber> pages) = 0;
+
+   protected:
+    ~CallWatcher() = default;
+  };
+
   // `topology` and `fabric` outlive it; without a fabric (nullptr) transfers take no time.
   // Errors: of PoolConfig::check.
   static Result<std::unique_ptr<CapacityPool>> make(Kernel& kernel, const Topology& topology,
@@ -93,6 +105,7 @@ class CapacityPool final : public PagePool,
   const MasterServer& master() const { return server_; }
   // Told from now on, from inside of what finds it out: it must call nothing here.
   void watch_misses(MissWatcher* watcher) { watcher_ = watcher; }
+  void watch_calls(CallWatcher* watcher) { call_watcher_ = watcher; }
 
  private:
   class Asking;
@@ -163,6 +176,7 @@ class CapacityPool final : public PagePool,
   std::uint64_t evicted_objects_ = 0;
   Bytes evicted_bytes_;
   MissWatcher* watcher_ = nullptr;
+  CallWatcher* call_watcher_ = nullptr;
 };
 
 }  // namespace larder::sim

@@ -44,6 +44,7 @@ void CapacityPool::Asking::begin(ClientSession& session, std::span<const PoolPag
   session_ = &session;
   client_ = &client;
   list_.assign(pool_.book_, pages, pool_.config_.objects.size());
+  if (pool_.call_watcher_ != nullptr) noted_ = pool_.call_watcher_->asked(list_.numbers());
   states_.assign(pages.size(), there);
   list_.fill<Exists>(request.body);
   session.send(*this);
@@ -79,6 +80,7 @@ void CapacityPool::Asking::tell() {
   if (client != nullptr) {
     pool_.lookups_.asked += states_.size();
     pool_.lookups_.came += leading;
+    if (pool_.call_watcher_ != nullptr) pool_.call_watcher_->answered(noted_, leading);
     for (std::size_t page = leading; page < states_.size(); ++page) {
       pool_.miss(pool_.lookups_, list_[page],
                  states_[page] == there ? MissReason::behind_a_miss

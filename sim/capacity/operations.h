@@ -21,6 +21,7 @@ class PageList {
   // Enters the pages into the book.
   void assign(PageBook& book, std::span<const PoolPage> pages, std::size_t objects_of_page);
   std::size_t pages() const { return pages_.size(); }
+  std::span<const PageNumber> numbers() const { return pages_; }
   PageNumber operator[](std::size_t index) const { return pages_[index]; }
   // Of all objects, page by page.
   std::size_t objects() const { return pages_.size() * objects_of_page_; }
@@ -57,6 +58,7 @@ class CapacityPool::Asking final : public MasterCall {
   Lookup* client_ = nullptr;
   PageList list_;
   std::vector<PageState> states_;
+  bool noted_ = false;  // what the watcher of calls said
 };
 
 class CapacityPool::Reading final : public MasterCall, private Transfer::Owner {

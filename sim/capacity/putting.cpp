@@ -23,6 +23,7 @@ void CapacityPool::Putting::begin(ClientSession& session, PartId from,
   given_up_ = false;
   const std::size_t objects = pool_.config_.objects.size();
   list_.assign(pool_.book_, pages, objects);
+  if (pool_.call_watcher_ != nullptr) pool_.call_watcher_->put(list_.numbers());
   pages_.assign(pages.size(), {});
   parents_.clear();
   parents_.reserve(pages.size() * object_key_bytes);

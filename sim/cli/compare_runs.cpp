@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -21,8 +22,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 9> compared{
-    "requests", "pages", "tokens", "ttft", "saved_gpu_s", "pressure", "pool", "master", "time_s"};
+constexpr std::array<std::string_view, 10> compared{
+    "requests", "pages", "tokens",     "ttft",   "saved_gpu_s",
+    "pressure", "pool",  "pool_curve", "master", "time_s"};
 
 std::filesystem::path file_of(const std::string& path) {
   std::error_code error;
@@ -59,7 +61,8 @@ struct RunNumbers {
 Result<RunNumbers> read(const std::string& path) {
   if (!is_run(path)) {
     return failed(ErrorCode::invalid_params,
-                  in_quotes(path) + " is no run of larder-sim replay, as the other one is");
+                  in_quotes(path) +
+                      " has no run.json, as the other one has: larder-sim replay --out writes it");
   }
   LARDER_TRY(const std::string text, read_text_file(file_of(path).string()));
   if (const auto summary = read_run(text); !summary) {
@@ -79,10 +82,42 @@ std::string shown(const std::optional<double>& value) {
   return value ? fmt::format("{:.10g}", *value) : "no data";
 }
 
-std::string change(const Number& first, const Number& second) {
-  if (!first.value || !second.value || *first.value == *second.value) return "";
-  if (*first.value == 0) return "new";
-  return fmt::format("{:+.2f} %", 100 * (*second.value - *first.value) / *first.value);
+std::string shown(const ordered_json& parameter) {
+  if (!parameter.is_string()) return parameter.is_null() ? "-" : parameter.dump();
+  const std::string text = parameter.get<std::string>();
+  return text.empty() ? "-" : printable(text, 200);
+}
+
+// A number of both, or of one: the other may be of another version, or have no curve.
+struct Pair {
+  std::string name;
+  std::optional<double> first;
+  std::optional<double> second;
+};
+
+// In the order of the first run; then what only the second one has.
+std::vector<Pair> pairs(const RunNumbers& first, const RunNumbers& second) {
+  const auto find = [](const RunNumbers& run, const std::string& name) {
+    return std::ranges::find(run.numbers, name, &Number::name);
+  };
+  std::vector<Pair> all;
+  for (const Number& number : first.numbers) {
+    const auto other = find(second, number.name);
+    all.push_back({.name = number.name,
+                   .first = number.value,
+                   .second = other == second.numbers.end() ? std::nullopt : other->value});
+  }
+  for (const Number& number : second.numbers) {
+    if (find(first, number.name) != first.numbers.end()) continue;
+    all.push_back({.name = number.name, .first = std::nullopt, .second = number.value});
+  }
+  return all;
+}
+
+std::string change(const Pair& pair) {
+  if (!pair.first || !pair.second || *pair.first == *pair.second) return "";
+  if (*pair.first == 0) return "new";
+  return fmt::format("{:+.2f} %", 100 * (*pair.second - *pair.first) / *pair.first);
 }
 
 ordered_json differences(const RunNumbers& first, const RunNumbers& second) {
@@ -109,26 +144,24 @@ Status compare_runs(const std::string& first_path, const std::string& second_pat
   const ordered_json different = differences(first, second);
   if (as_json) {
     ordered_json numbers;
-    for (std::size_t i = 0; i < std::min(first.numbers.size(), second.numbers.size()); ++i) {
-      const auto value = [](const Number& number) {
-        return number.value ? ordered_json(*number.value) : ordered_json();
-      };
-      numbers[first.numbers[i].name] = {value(first.numbers[i]), value(second.numbers[i])};
+    const auto value = [](std::optional<double> number) {
+      return number ? ordered_json(*number) : ordered_json();
+    };
+    for (const Pair& pair : pairs(first, second)) {
+      numbers[pair.name] = {value(pair.first), value(pair.second)};
     }
     const ordered_json object{{"different_settings", different}, {"numbers", std::move(numbers)}};
     return terminal::print(object.dump(2) + "\n");
   }
   std::string text = different.empty() ? "The settings are the same.\n" : "Different settings\n";
   for (const auto& [name, values] : different.items()) {
-    text += fmt::format("  {:<22}{:>18}{:>18}\n", name, values[0].dump(), values[1].dump());
+    text += fmt::format("  {:<22}  {:>16}  {:>16}\n", name, shown(values[0]), shown(values[1]));
   }
   text += fmt::format("\n{:<40}{:>18}{:>18}{:>12}\n", "", "first", "second", "change");
-  for (std::size_t i = 0; i < std::min(first.numbers.size(), second.numbers.size()); ++i) {
-    const Number& a = first.numbers[i];
-    const Number& b = second.numbers[i];
-    if (a.value == 0.0 && b.value == 0.0) continue;
-    text += fmt::format("{:<40}{:>18}{:>18}{:>12}\n", a.name, shown(a.value), shown(b.value),
-                        change(a, b));
+  for (const Pair& pair : pairs(first, second)) {
+    if (pair.first == 0.0 && pair.second == 0.0) continue;
+    text += fmt::format("{:<40}{:>18}{:>18}{:>12}\n", pair.name, shown(pair.first),
+                        shown(pair.second), change(pair));
   }
   return terminal::print(text);
 }

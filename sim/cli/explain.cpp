@@ -178,7 +178,8 @@ std::string request_text(const ServedRequest& request, const Explainer& explaine
 
 std::string stories_text(std::uint64_t key, const std::vector<PageStory>& stories) {
   std::string text =
-      fmt::format("page {} was asked for by {} requests\n\n", key, with_thousands(stories.size()));
+      fmt::format("page {} was asked for by {} {}\n\n", key, with_thousands(stories.size()),
+                  stories.size() == 1 ? "request" : "requests");
   for (const PageStory& story : stories) {
     text += fmt::format("{:>16}  request {:<8} engine {:<4} page {:<5} {}\n", since(story.at),
                         story.request, story.engine, story.page, story.what);

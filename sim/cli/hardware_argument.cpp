@@ -2,13 +2,24 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "core/base/printable.h"
 #include "proto/hardware/hardware_file.h"
 #include "sim/cli/text_file.h"
 
 namespace larder::sim {
+
+std::optional<std::string> calibration_of_cluster(const std::string& cluster) {
+  constexpr std::string_view prefix = "calibrated:";
+  if (!cluster.starts_with(prefix)) return std::nullopt;
+  return cluster.substr(prefix.size());
+}
+
 Result<Hardware> load_hardware(const std::string& preset_or_file) {
+  if (const auto directory = calibration_of_cluster(preset_or_file)) {
+    return load_hardware((std::filesystem::path(*directory) / "host.json").string());
+  }
   const auto presets = hardware_preset_names();
   if (std::ranges::find(presets, preset_or_file) != presets.end()) {
     return hardware_preset(preset_or_file);

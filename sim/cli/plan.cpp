@@ -30,6 +30,7 @@
 #include "sim/planning/plan.h"
 #include "sim/planning/run.h"
 #include "sim/planning/run_tables.h"
+#include "sim/planning/spread.h"
 #include "sim/planning/sweep_spec.h"
 #include "terminal/arguments.h"
 #include "terminal/output.h"
@@ -60,6 +61,7 @@ struct Candidate {
   Cost cost;
   std::string error;  // it cannot be
   bool meets = false;
+  Spread spread;  // over the intervals of a calibration
   std::optional<double> ttft_p90_s;
   std::optional<double> measured;  // of the first objective
   std::optional<double> hit_ratio;
@@ -107,10 +109,15 @@ class Planner {
     Setting setting = candidate.setting;
     const Duration middle = candidate.time / 2;
     setting.faults.push_back({.kind = PlannedFault::Kind::node, .number = 0, .at = middle});
-    LARDER_TRY(const auto reader, trace_.open());
-    RunWatcher watcher;
-    LARDER_TRY(const Run made, run(setting, *reader, watcher));
-    return meets(made, slos_, middle);
+    std::vector<Setting> all = at_the_ends(setting);
+    all.push_back(setting);
+    for (const Setting& each : all) {
+      LARDER_TRY(const auto reader, trace_.open());
+      RunWatcher watcher;
+      LARDER_TRY(const Run made, run(each, *reader, watcher));
+      if (!meets(made, slos_, middle)) return false;
+    }
+    return true;
   }
 
  private:
@@ -126,6 +133,13 @@ class Planner {
       return {};
     }
     candidate.meets = meets(*made, slos_, Duration(0));
+    candidate.spread.add(*made);
+    for (const Setting& end : at_the_ends(candidate.setting)) {
+      LARDER_TRY(const auto again, trace_.open());
+      LARDER_TRY(const Run other, run(end, *again, watcher));
+      candidate.meets = candidate.meets && meets(other, slos_, Duration(0));
+      candidate.spread.add(other);
+    }
     candidate.measured = measured(*made, slos_.front().metric, Duration(0));
     candidate.ttft_p90_s = made->ttft_s(0.9);
     candidate.hit_ratio = made->totals.hit_ratio();
@@ -201,7 +215,8 @@ Result<std::vector<Candidate>> candidates_of(const PlanArguments& arguments) {
         for (const std::string& value : variation.values) {
           Candidate& varied = more.emplace_back(one);
           LARDER_CHECK(set_parameter(varied.setting, variation.parameter, value));
-          if (variation.parameter == "cluster" || variation.parameter == "model") {
+          if (variation.parameter == "cluster" || variation.parameter == "model" ||
+              variation.parameter == "costs") {
             LARDER_CHECK(load_parts(varied.setting));
             LARDER_CHECK(set_prices(varied.setting, arguments.prices));
           }
@@ -269,10 +284,23 @@ std::string name_of(const Candidate& candidate) {
   return candidate.name.empty() ? text : text + " (" + candidate.name + ")";
 }
 
+std::string maybe_time(std::optional<double> seconds) {
+  return seconds ? terminal::as_time(*seconds) : "no data";
+}
+
+std::string between_text(const Spread& spread) {
+  const Spread::Figure& figure = spread.figure("ttft_p90_s");
+  if (!figure.least) return "no data";
+  return maybe_time(figure.least) + " to " + maybe_time(figure.most);
+}
+
 std::string plan_text(const Plan& plan) {
+  const bool between = std::ranges::any_of(
+      plan.candidates, [](const Candidate& candidate) { return candidate.spread.runs() > 1; });
   std::string text =
-      fmt::format("{:>10}{:>7}{:>12}{:>11}{:>12}  {:<6}{:<10}{}\n", "cost/hour", "hosts",
-                  "TTFT p90", "hit ratio", "GPU saved", "meets", "frontier", "setting");
+      fmt::format("{:>10}{:>7}{:>12}{}{:>11}{:>12}  {:<6}{:<10}{}\n", "cost/hour", "hosts",
+                  "TTFT p90", between ? fmt::format("{:>22}", "between") : "", "hit ratio",
+                  "GPU saved", "meets", "frontier", "setting");
   std::size_t cannot = 0;
   for (const Candidate& candidate : plan.candidates) {
     if (!candidate.error.empty()) {
@@ -281,12 +309,13 @@ std::string plan_text(const Plan& plan) {
     }
     const std::string frontier = std::string(candidate.ttft_frontier ? "TTFT " : "") +
                                  (candidate.saved_frontier ? "GPU" : "");
-    text += fmt::format("{:>10.2f}{:>7}{:>12}{:>11}{:>12}  {:<6}{:<10}{}{}\n",
-                        candidate.cost.per_hour, candidate.cost.hosts,
-                        candidate.ttft_p90_s ? terminal::as_time(*candidate.ttft_p90_s) : "no data",
-                        terminal::as_percent(candidate.hit_ratio),
-                        terminal::as_time(candidate.saved_gpu_s), candidate.meets ? "yes" : "no",
-                        frontier, name_of(candidate), candidate.overloaded ? ", overloaded" : "");
+    text +=
+        fmt::format("{:>10.2f}{:>7}{:>12}{}{:>11}{:>12}  {:<6}{:<10}{}{}\n",
+                    candidate.cost.per_hour, candidate.cost.hosts, maybe_time(candidate.ttft_p90_s),
+                    between ? fmt::format("{:>22}", between_text(candidate.spread)) : "",
+                    terminal::as_percent(candidate.hit_ratio),
+                    terminal::as_time(candidate.saved_gpu_s), candidate.meets ? "yes" : "no",
+                    frontier, name_of(candidate), candidate.overloaded ? ", overloaded" : "");
   }
   if (cannot > 0) {
     const auto first = std::ranges::find_if(
@@ -331,6 +360,7 @@ ordered_json to_json(const Plan& plan) {
                           {"first_objective", maybe(candidate.measured)},
                           {"hit_ratio", maybe(candidate.hit_ratio)},
                           {"saved_gpu_s", candidate.saved_gpu_s},
+                          {"spread", candidate.spread.json()},
                           {"overloaded", candidate.overloaded},
                           {"on_ttft_frontier", candidate.ttft_frontier},
                           {"on_saved_frontier", candidate.saved_frontier},

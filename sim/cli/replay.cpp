@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sim/cli/commands.h"
 #include "sim/cli/run_directory.h"
@@ -55,19 +56,23 @@ class Watcher final : public RunWatcher {
   RunProgress& progress_;
 };
 
-// The setting once more with each other seed.
-Result<Spread> spread_over_seeds(const ReplayArguments& arguments, const Run& first) {
+// The setting once more with each other seed, and with each at the ends of the calibration's
+// intervals.
+Result<Spread> spread_of(const ReplayArguments& arguments, const Run& first) {
   Spread spread;
   spread.add(first);
-  terminal::ProgressBar bar({.title = "other seeds"});
+  terminal::ProgressBar bar({.title = "other seeds and costs"});
   Setting setting = arguments.setting;
-  for (std::uint32_t i = 1; i < arguments.seeds; ++i) {
-    bar.show(static_cast<double>(i - 1) / (arguments.seeds - 1), "");
-    ++setting.seed;
-    LARDER_TRY(const auto trace, arguments.trace.open());
-    RunWatcher watcher;
-    LARDER_TRY(const Run other, sim::run(setting, *trace, watcher));
-    spread.add(other);
+  for (std::uint32_t i = 0; i < arguments.seeds; ++i, ++setting.seed) {
+    std::vector<Setting> all = at_the_ends(setting);
+    if (i > 0) all.push_back(setting);
+    for (const Setting& other : all) {
+      bar.show(static_cast<double>(i) / arguments.seeds, "");
+      LARDER_TRY(const auto trace, arguments.trace.open());
+      RunWatcher watcher;
+      LARDER_TRY(const Run made, sim::run(other, *trace, watcher));
+      spread.add(made);
+    }
   }
   return spread;
 }
@@ -90,9 +95,9 @@ Status run_replay(ReplayArguments& arguments) {
   std::optional<RunProgress> progress(std::in_place, arguments.trace,
                                       arguments.setting.requests_max);
   Watcher watcher(directory, *progress);
-  LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher));
+  LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher, {.pool_curve = true}));
   progress.reset();  // ends its line
-  LARDER_TRY(const Spread spread, spread_over_seeds(arguments, run));
+  LARDER_TRY(const Spread spread, spread_of(arguments, run));
   const TraceName name = arguments.trace.trace_name();
   const std::string json = run_json(run, name, spread);
   if (directory) LARDER_CHECK(directory->commit(run, name, spread));

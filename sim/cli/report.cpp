@@ -31,6 +31,15 @@ Result<std::string> page_of(const std::filesystem::path& directory) {
     LARDER_TRY(const std::string plan, read_text_file((directory / "plan.json").string()));
     return plan_html(plan);
   }
+  std::error_code error;
+  if (!has(directory, "run.json") && std::filesystem::is_directory(directory, error)) {
+    return failed(
+        ErrorCode::file_not_found,
+        printable(directory.string(), 200) +
+            ": has neither a run.json (of replay --out) nor a plan.json (of plan --out)" +
+            (has(directory, "sweep.csv") ? "; a sweep.csv is for notebooks/capacity_planning.ipynb"
+                                         : ""));
+  }
   LARDER_TRY(const std::string run, read_text_file((directory / "run.json").string()));
   std::string links;
   if (has(directory, "links.csv")) {

@@ -66,6 +66,12 @@ Rows deployment(const Run& run) {
                   size_text(run.sizes.page_bytes), run.sizes.objects.size(),
                   run.sizes.objects.size() == 1 ? "object" : "objects",
                   with_thousands(run.sizes.pool_pages)));
+  if (setting.calibrated) {
+    const CalibratedMachine& machine = setting.calibrated->machine;
+    add(rows, "costs",
+        fmt::format("{}: {}, {} cores, {}", setting.calibrated_file, machine.processor,
+                    machine.cores, machine.date));
+  }
   for (const PlannedFault& fault : setting.faults) add(rows, "fault", fault_text(fault));
   return rows;
 }
@@ -111,7 +117,22 @@ void add_times(Rows& rows, const Run& run) {
   }
 }
 
+// What the pool had of what it was asked for, beside what others would have had.
+void add_curve(Rows& rows, const PoolCurve& curve) {
+  const auto found = [&](std::uint64_t pages) { return as_percent(share(pages, curve.asked)); };
+  add(rows, "asked of the pool",
+      fmt::format("{} pages; {} were there, {} came in time", with_thousands(curve.asked),
+                  found(curve.found), found(curve.fetched)));
+  add(rows, "  of the same size",
+      fmt::format("LRU has {}{}", found(curve.lru_found),
+                  curve.belady_found
+                      ? fmt::format(", no policy more than {}", found(*curve.belady_found))
+                      : std::string()));
+  add(rows, "  without limit", found(curve.infinite_found));
+}
+
 void add_pool(Rows& rows, const Run& run) {
+  if (run.curve) add_curve(rows, *run.curve);
   add(rows, "pool at the end",
       fmt::format("{} used, {} objects; {} evicted", size_text(run.pool.used),
                   with_thousands(run.pool.objects), with_thousands(run.pool.evicted_objects)));
@@ -137,7 +158,10 @@ void add_pool(Rows& rows, const Run& run) {
 }
 
 std::string spread_text(const Spread& spread) {
-  std::string text = fmt::format("\nOver {} seeds\n", spread.seeds());
+  const bool ends = spread.runs() > spread.seeds();
+  std::string text =
+      fmt::format("\nOver {} {}{}\n", spread.seeds(), spread.seeds() == 1 ? "seed" : "seeds",
+                  ends ? " and the intervals of the calibration" : "");
   for (const Spread::Figure& figure : spread.figures()) {
     if (!figure.least) continue;
     text += fmt::format("  {:<24}{:.6g} to {:.6g}\n", figure.name, *figure.least, *figure.most);
@@ -155,7 +179,7 @@ std::string run_text(const Run& run, const std::string& trace, const Spread& spr
   std::string text =
       fmt::format("{}, {} of virtual time\n{}\n{}", trace, as_time(seconds_of(run.time)),
                   to_text(deployment(run)), to_text(result));
-  if (spread.seeds() > 1) text += spread_text(spread);
+  if (spread.runs() > 1) text += spread_text(spread);
   for (const std::string& note : run.notes) text += "\n! " + note;
   return text + (run.notes.empty() ? "" : "\n");
 }

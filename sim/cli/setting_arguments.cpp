@@ -2,8 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/cli/costs_argument.h"
 #include "sim/cli/hardware_argument.h"
 #include "sim/cli/model_argument.h"
 #include "sim/planning/parameters.h"
@@ -53,6 +55,15 @@ void add_setting_arguments(CLI::App& command, Setting& setting) {
 
 Status load_parts(Setting& setting) {
   LARDER_TRY(setting.hardware, load_hardware(setting.cluster));
+  setting.calibrated.reset();
+  const std::string costs =
+      setting.costs.empty() ? calibration_of_cluster(setting.cluster).value_or("") : setting.costs;
+  if (!costs.empty()) {
+    LARDER_TRY(LoadedCosts loaded, load_costs(costs));
+    setting.calibrated = std::move(loaded.costs);
+    setting.calibrated_file = std::move(loaded.file);
+    if (loaded.memory_per_second) set_memory_rate(setting.hardware, *loaded.memory_per_second);
+  }
   LARDER_TRY(setting.model_numbers, load_model(setting.model));
   return {};
 }

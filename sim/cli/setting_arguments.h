@@ -13,7 +13,9 @@ namespace larder::sim {
 // outlives `command`.
 void add_setting_arguments(CLI::App& command, Setting& setting);
 
-// Reads what the cluster and the model of a setting are, presets or files, into it.
+// Reads what the cluster, the model and the costs of a setting are, presets or files, into it. With
+// a cluster of calibrated machines the costs are those of the same calibration, if it names no
+// others.
 Status load_parts(Setting& setting);
 
 }  // namespace larder::sim

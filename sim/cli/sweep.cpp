@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "core/base/printable.h"
+#include "sim/calibration/call_costs.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/run_progress.h"
 #include "sim/cli/setting_arguments.h"
@@ -35,6 +37,7 @@ using terminal::with_thousands;
 struct SweepArguments {
   std::string spec;
   std::string out;
+  std::string costs;
   std::uint32_t jobs = 1;
   bool resume = false;
   bool join = false;
@@ -112,28 +115,48 @@ Status join(const SweepSpec& spec, const SweepFiles& files, const std::string& o
       fmt::format("{} runs: {}\n", with_thousands(spec.runs()), files.whole().string()));
 }
 
+Result<SweepSpec> read_spec(const std::string& path, const std::string& text) {
+  Result<SweepSpec> spec = read_sweep(text);
+  if (spec) return spec;
+  return failed(spec.error().code(), printable(path, 200) + ": " + spec.error().facts().detail);
+}
+
+// The spec, with costs for all of its runs, each also at the ends of their intervals if it does not
+// say where. Precondition: it can be read.
+std::string with_costs(const std::string& text, const std::string& costs) {
+  auto spec = nlohmann::ordered_json::parse(text);
+  auto& setting = spec["setting"];
+  auto& vary = spec["vary"];
+  setting["costs"] = costs;
+  if (!setting.contains("costs-at") && !vary.contains("costs-at")) {
+    vary["costs-at"] = {costs_at_name(CostsAt::value), costs_at_name(CostsAt::fastest),
+                        costs_at_name(CostsAt::slowest)};
+  }
+  return spec.dump(2) + "\n";
+}
+
 Status sweep(const SweepArguments& arguments) {
   if (arguments.jobs == 0) {
     return failed(ErrorCode::invalid_params, "--jobs must be at least 1");
   }
-  LARDER_TRY(const std::string text, read_text_file(arguments.spec));
-  const Result<SweepSpec> spec = read_sweep(text);
-  if (!spec) {
-    return failed(spec.error().code(),
-                  printable(arguments.spec, 200) + ": " + spec.error().facts().detail);
+  LARDER_TRY(std::string text, read_text_file(arguments.spec));
+  LARDER_TRY(SweepSpec spec, read_spec(arguments.spec, text));
+  if (!arguments.costs.empty()) {
+    text = with_costs(text, arguments.costs);
+    LARDER_TRY(spec, read_spec(arguments.spec + " with --costs", text));
   }
   LARDER_TRY(const WorkerPlace place, worker_place());
   const bool again = arguments.resume || arguments.join;
-  LARDER_TRY(SweepFiles files, SweepFiles::open(arguments.out, text, *spec, place, again));
+  LARDER_TRY(SweepFiles files, SweepFiles::open(arguments.out, text, spec, place, again));
   if (!arguments.join) {
     std::vector<std::uint64_t> runs;
-    for (std::uint64_t run = place.number; run < spec->runs(); run += place.workers) {
+    for (std::uint64_t run = place.number; run < spec.runs(); run += place.workers) {
       if (!files.has(run)) runs.push_back(run);
     }
-    Workers workers(*spec, files, std::move(runs));
+    Workers workers(spec, files, std::move(runs));
     LARDER_CHECK(workers.work(arguments.jobs));
   }
-  return join(*spec, files, arguments.out);
+  return join(spec, files, arguments.out);
 }
 
 }  // namespace
@@ -151,6 +174,10 @@ void add_sweep(CLI::App& app, Status& outcome) {
   const auto arguments = std::make_shared<SweepArguments>();
   command->add_option("SPEC", arguments->spec, "What to run")->required();
   command->add_option("--out", arguments->out, "A directory, for sweep.csv")->required();
+  command->add_option(
+      "--costs", arguments->costs,
+      "Costs for all runs, as the flag of replay; each run then is also made at both "
+      "ends of their intervals, in rows of their own (costs-at)");
   terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
   command->add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
   command->add_flag("--join", arguments->join,

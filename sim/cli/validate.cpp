@@ -23,6 +23,7 @@ using nlohmann::ordered_json;
 
 struct ValidateArguments {
   std::string directory;
+  std::string out;
   bool json = false;
 };
 
@@ -154,6 +155,9 @@ Status run(const ValidateArguments& arguments) {
   LARDER_TRY(
       const Validation validation,
       validate(host, costs, measurements, {}, [&](double share) { bar.show(share, "fitting"); }));
+  if (!arguments.out.empty()) {
+    LARDER_CHECK(write_text_file(arguments.out, write_costs(validation.costs)));
+  }
   return terminal::print(arguments.json ? to_json(validation).dump(2) + "\n" : to_text(validation));
 }
 
@@ -175,6 +179,10 @@ void add_validate(CLI::App& app, Status& outcome) {
   const auto arguments = std::make_shared<ValidateArguments>();
   command->add_option("DIR", arguments->directory, "Where larder calibrate has written")
       ->required();
+  command->add_option(
+      "--out", arguments->out,
+      "A file, for the fitted costs; as DIR/fitted.json they are what --costs DIR of "
+      "replay, sweep and plan takes");
   command->add_flag("--json", arguments->json,
                     "Print {costs, workloads: [{workload, fitted, bytes_per_second, p50_ns, "
                     "p99_ns}], judged, judged_beyond_spread}");

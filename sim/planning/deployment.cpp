@@ -64,7 +64,8 @@ Result<Sizes> sizes_of(const Setting& setting, std::uint32_t trace_block_tokens)
   sizes.objects = objects_of_page(setting.model_numbers, setting.kv_type, sizes.page_tokens);
   for (const Bytes object : sizes.objects) sizes.page_bytes += object;
   sizes.pool_bytes = setting.memory_per_node.value_or(unlimited_node) * setting.nodes;
-  sizes.pool_pages = sizes.pool_bytes / (room_of_page(sizes.objects) * setting.replicas);
+  sizes.page_room = room_of_page(sizes.objects) * setting.replicas;
+  sizes.pool_pages = sizes.pool_bytes / sizes.page_room;
   return sizes;
 }
 
@@ -132,6 +133,7 @@ Status Deployment::make_pool(const Setting& setting) {
       .batch_pages = setting.batch_pages,
       .batches_under_way = setting.batches};
   config.master.timing.lease = setting.lease;
+  LARDER_TRY(config.costs, setting.process_costs());
   speed_up(config.costs, setting.master_speed);
   const Bytes each = setting.memory_per_node.value_or(unlimited_node);
   for (const Placement::Node& node : placement_.nodes) config.nodes.push_back({node.memory, each});

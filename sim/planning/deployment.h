@@ -26,7 +26,7 @@ class Deployment {
   const Placement& placement() const { return placement_; }
   const Sizes& sizes() const { return sizes_; }
   const Fabric* fabric() const { return fabric_ ? &*fabric_ : nullptr; }
-  const CapacityPool& pool() const { return *pool_; }
+  CapacityPool& pool() { return *pool_; }
   Serving& serving() { return *serving_; }
   // Nothing where the engines have no GPUs, or the model does not fit them and nothing is computed.
   const std::optional<Compute>& compute() const { return compute_; }

@@ -159,10 +159,15 @@ constexpr std::array groups{
 
 auto ungrouped() {
   return std::array{
-      word<Member<&S::cluster>>("cluster", "A preset of hardware, or a hardware file"),
+      word<Member<&S::cluster>>(
+          "cluster",
+          "A preset of hardware, a hardware file, or calibrated:DIR: machines "
+          "like the one that larder calibrate wrote DIR about"),
       number<Member<&S::hosts>>("hosts", "How many hosts it has; 0: as its file says (presets: 8)"),
       word<Member<&S::model>>("model", "A preset of a model, or a model file"),
-      word<Member<&S::gpu>>("gpu", "Which GPUs; auto: as the name of the cluster's preset says"),
+      word<Member<&S::gpu>>(
+          "gpu",
+          "Which GPUs; auto: as the name of the cluster or of its hosts says, as in the presets"),
       choice<Member<&S::kv_type>, kv_type_named, kv_type_name>("kv-type", "Of the KV: fp16 or fp8"),
       number<Member<&S::engines>>("engines", "How many engines there are"),
       number<Member<&S::gpus_per_engine>>("gpus-per-engine", "GPUs that serve the model together"),
@@ -206,6 +211,14 @@ auto ungrouped() {
                                                        "And down to which it goes"),
       time<Member<&S::lease>>("lease", "How long a reader may rely on what it was answered"),
       number<Member<&S::master_speed>>("master-speed", "The master is so many times as fast"),
+      word<Member<&S::costs>>(
+          "costs",
+          "What the pool's processes take, as larder calibrate measured it: its directory (what "
+          "validate --out fitted, if that is there), or a file; empty: assumed"),
+      choice<Member<&S::costs_at>, costs_at_named, costs_at_name>(
+          "costs-at",
+          "Where in the calibration's intervals: value, or the end where all is fastest or "
+          "slowest"),
       number<Member<&S::batch_pages>>("batch-pages", "Pages of one batch of a read"),
       number<Member<&S::batches>>("batches", "Batches of a read that are under way at once"),
       choice<Member<&S::serving>, on_named, on_name>(

@@ -30,7 +30,8 @@ Result<std::vector<Placement::Engine>> place_engines(const Setting& setting,
                   "engines is " + std::to_string(setting.engines) + ", each of " +
                       std::to_string(setting.gpus_per_engine) + " GPUs of one host; the " +
                       std::to_string(topology.hosts()) + " hosts have " + std::to_string(gpus) +
-                      " GPUs, which are enough for " + std::to_string(engines.size()));
+                      " GPUs, which are enough for " + std::to_string(engines.size()) +
+                      (gpus == 0 ? ": without GPUs, serving off replays the pool alone" : ""));
   }
   for (std::uint32_t engine = 0; engine < setting.engines; ++engine) {
     const std::uint32_t host = engine % topology.hosts();

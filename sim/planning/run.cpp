@@ -86,6 +86,11 @@ class Collector final : public RecordSink {
   std::vector<Run::EngineUse> engines_;
 };
 
+bool tells_cores(const Run& run) {
+  return std::ranges::all_of(run.setting.hardware.hosts,
+                             [](const HardwareHost& host) { return host.cores > 0; });
+}
+
 std::vector<std::string> notes_on(const Run& run) {
   std::vector<std::string> notes;
   const ServingTotals& totals = run.totals;
@@ -107,6 +112,11 @@ std::vector<std::string> notes_on(const Run& run) {
   if (totals.failed() > 0) {
     notes.push_back(std::to_string(totals.failed()) + " requests failed with their engine.");
   }
+  if (run.setting.calibrated && !tells_cores(run)) {
+    notes.push_back(
+        "The cluster does not tell its hosts' cores, so what the calibration says of clients' own "
+        "time counts nowhere: \"cores\" in a hardware file.");
+  }
   if (!run.setting.memory_per_node) {
     notes.push_back("The pool is without limit, and is not held against the hosts' memory.");
   }
@@ -116,6 +126,12 @@ std::vector<std::string> notes_on(const Run& run) {
         "the pool alone.");
   }
   return notes;
+}
+
+PoolCurve curve_of(const Run& run, const PoolCurveRecorder& recorder) {
+  PoolCurveRecorder::OwnPool own{.fetched = run.totals.pool_hits, .page_room = run.sizes.page_room};
+  if (run.setting.memory_per_node) own.pages = run.sizes.pool_pages;
+  return recorder.curve(own);
 }
 
 Status serve(Deployment& deployment, TraceWindow& trace, const Collector& collector,
@@ -146,7 +162,8 @@ std::optional<double> Run::ttft_s(double quantile) const {
   return static_cast<double>(ttft.quantile(quantile).count()) / 1e9;
 }
 
-Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher) {
+Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher,
+                RunWishes wishes) {
   TraceWindow window(trace, {.requests_max = setting.requests_max, .every = setting.every});
   LARDER_CHECK(setting.check());
   LARDER_TRY(const workloads::Request* const first, window.first());
@@ -159,6 +176,11 @@ Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatche
   std::optional<LinkUse> links;
   if (const Fabric* const fabric = deployment->fabric()) {
     links.emplace(deployment->kernel(), *fabric, link_intervals);
+  }
+  std::optional<PoolCurveRecorder> curve;
+  if (wishes.pool_curve) {
+    deployment->pool().watch_calls(
+        &curve.emplace([&] { return serving.last_arrived() >= setting.warmup_requests; }));
   }
   collector.begin(timeline, *deployment);
   LARDER_CHECK(serve(*deployment, window, collector, watcher));
@@ -179,6 +201,7 @@ Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatche
           .pool = deployment->pool().gauges(),
           .state_hash = deployment->kernel().hash()};
   if (links) run.links = links->take();
+  if (curve) run.curve = curve_of(run, *curve);
   collector.hand_over(run);
   for (std::size_t i = 0; i < run.engines.size(); ++i) {
     run.engines[i].busy = serving.engine(i).busy();

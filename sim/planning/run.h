@@ -10,6 +10,7 @@
 #include "core/topology/topology.h"
 #include "sim/planning/link_use.h"
 #include "sim/planning/placement.h"
+#include "sim/planning/pool_curve.h"
 #include "sim/planning/setting.h"
 #include "sim/planning/timeline.h"
 #include "sim/serving/serving.h"
@@ -23,6 +24,7 @@ struct Sizes {
   std::uint32_t page_tokens = 0;
   std::vector<Bytes> objects;    // of one page
   Bytes page_bytes;              // once, without footers and rounding
+  Bytes page_room;               // what one takes of the pool: with them, and all replicas
   Bytes pool_bytes;              // of all nodes
   std::uint64_t pool_pages = 0;  // that fit at most, with their replicas
   // Of one engine; 0 without serving, and as sizes_of() gives them.
@@ -64,7 +66,8 @@ struct Run {
   Duration interval{0};
   std::vector<Interval> intervals;
   LinkRecord links;
-  PoolGauges pool;  // at the end
+  PoolGauges pool;                 // at the end
+  std::optional<PoolCurve> curve;  // where it was wished for
   std::uint64_t state_hash = 0;
   std::vector<std::string> notes;  // what a reader of the numbers should know, in sentences
 
@@ -83,14 +86,21 @@ class RunWatcher {
   virtual bool go_on(std::uint64_t /*requests_ended*/, Duration /*virtual_time*/) { return true; }
 };
 
+// What takes time or memory of its own.
+struct RunWishes {
+  bool pool_curve = false;
+};
+
 // Simulates the deployment under the trace, to the end of its last request. The same setting and
 // trace give the same run, to the bit. Memory grows with what the pool and the caches hold and with
-// the distinct pages of the trace (PageBook), not with its requests (but in a closed loop).
+// the distinct pages of the trace (PageBook), not with its requests (but in a closed loop, and by
+// what PoolCurveRecorder says).
 //
 // Errors: INVALID_PARAMS for what cannot be (Setting::check, place, a model that does not fit its
 // GPUs, pages that do not fit the trace's blocks, faults of what is not there, an empty trace or
 // one that is all warm-up); those of the trace, when the reader comes to them; CANCELLED where the
 // watcher gave it up.
-Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher);
+Result<Run> run(const Setting& setting, workloads::TraceReader& trace, RunWatcher& watcher,
+                RunWishes wishes = {});
 
 }  // namespace larder::sim

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -13,6 +14,7 @@
 #include <variant>
 
 #include "core/base/printable.h"
+#include "proto/calibration/calibration_files.h"
 #include "proto/hardware/hardware_file.h"
 #include "proto/hardware/json_object.h"
 #include "sim/planning/parameters.h"
@@ -28,6 +30,8 @@ using nlohmann::ordered_json;
 constexpr std::string_view format_name = "larder-run";
 constexpr std::uint64_t format_version = 1;
 constexpr std::size_t busiest_links = 16;
+// Parameters that files of version 1 may be without: then they have their defaults.
+constexpr std::array<std::string_view, 2> added_later{"costs", "costs-at"};
 
 ordered_json maybe(std::optional<double> value) {
   return value ? ordered_json(*value) : ordered_json();
@@ -141,6 +145,37 @@ ordered_json pool_json(const PoolGauges& pool) {
             {"given_up", pool.puts.given_up}}}};
 }
 
+ordered_json curve_json(const std::optional<PoolCurve>& curve) {
+  if (!curve) return {};
+  const auto number = [](std::optional<std::uint64_t> value) {
+    return value ? ordered_json(*value) : ordered_json();
+  };
+  ordered_json pages = ordered_json::array();
+  ordered_json bytes = ordered_json::array();
+  ordered_json lru = ordered_json::array();
+  ordered_json belady = ordered_json::array();
+  for (const PoolCurve::Point& point : curve->points) {
+    pages.push_back(point.pages);
+    bytes.push_back((curve->page_room * point.pages).value);
+    lru.push_back(point.lru_found);
+    belady.push_back(number(point.belady_found));
+  }
+  return {{"asked", curve->asked},
+          {"found", curve->found},
+          {"fetched", curve->fetched},
+          {"lru_found", curve->lru_found},
+          {"belady_found", number(curve->belady_found)},
+          {"infinite_found", curve->infinite_found},
+          {"pool_pages", number(curve->pool_pages)},
+          {"page_room_bytes", curve->page_room.value},
+          {"different_pages", curve->different_pages},
+          {"points",
+           {{"pages", std::move(pages)},
+            {"bytes", std::move(bytes)},
+            {"lru_found", std::move(lru)},
+            {"belady_found", std::move(belady)}}}};
+}
+
 ordered_json master_json(const Run& run) {
   const double time = seconds_of(run.time);
   const double busy = seconds_of(run.pool.master_busy);
@@ -195,15 +230,6 @@ ordered_json links_json(const Run& run) {
   return list;
 }
 
-ordered_json spread_json(const Spread& spread) {
-  if (spread.seeds() == 0) return {};
-  ordered_json object{{"seeds", spread.seeds()}};
-  for (const Spread::Figure& figure : spread.figures()) {
-    object[figure.name] = {{"least", maybe(figure.least)}, {"most", maybe(figure.most)}};
-  }
-  return object;
-}
-
 ordered_json faults_json(const std::vector<PlannedFault>& faults) {
   ordered_json list = ordered_json::array();
   for (const PlannedFault& fault : faults) {
@@ -237,12 +263,15 @@ ordered_json intervals_json(const Run& run) {
 }
 
 Result<Setting> read_setting(const JsonObject& file) {
-  JsonObject::Names names;
-  for (const Parameter& parameter : parameters()) names.push_back(parameter.name);
-  LARDER_TRY(const JsonObject object,
-             JsonObject::make(file.at("setting"), "/setting", {.needed = names, .allowed = {}}));
+  JsonObject::Keys names;
+  for (const Parameter& parameter : parameters()) {
+    const bool later = std::ranges::find(added_later, parameter.name) != added_later.end();
+    (later ? names.allowed : names.needed).push_back(parameter.name);
+  }
+  LARDER_TRY(const JsonObject object, JsonObject::make(file.at("setting"), "/setting", names));
   Setting setting;
   for (const Parameter& parameter : parameters()) {
+    if (!object.has(parameter.name)) continue;
     const json& value = object.at(parameter.name);
     const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     const Status set = set_parameter(setting, parameter.name, text);
@@ -250,6 +279,11 @@ Result<Setting> read_setting(const JsonObject& file) {
   }
   LARDER_TRY(setting.hardware, read_hardware(file.at("hardware").dump()));
   LARDER_TRY(setting.model_numbers, read_model(file.at("model").dump()));
+  if (file.has("calibration") && !file.at("calibration").is_null()) {
+    const Result<CalibratedCosts> costs = read_costs(file.at("calibration").dump());
+    if (!costs) return wrong_json("/calibration", costs.error().facts().detail);
+    setting.calibrated = *costs;
+  }
   return setting;
 }
 
@@ -285,8 +319,9 @@ std::string run_json(const Run& run, const TraceName& trace, const Spread& sprea
       {"ttft", ttft_json(run)},
       {"saved_gpu_s", saved_json(run.saved)},
       {"pressure", pressure_json(run.pressure)},
-      {"spread", spread_json(spread)},
+      {"spread", spread.json()},
       {"pool", pool_json(run.pool)},
+      {"pool_curve", curve_json(run.curve)},
       {"master", master_json(run)},
       {"engines", engines_json(run)},
       {"nodes", nodes_json(run)},
@@ -297,6 +332,9 @@ std::string run_json(const Run& run, const TraceName& trace, const Spread& sprea
       {"intervals", intervals_json(run)},
       {"hardware", ordered_json::parse(write_hardware(run.setting.hardware))},
       {"model", ordered_json::parse(write_model(run.setting.model_numbers))},
+      {"calibration", run.setting.calibrated
+                          ? ordered_json::parse(write_costs(*run.setting.calibrated))
+                          : ordered_json()},
       {"state_hash", fmt::format("{:016x}", run.state_hash)}};
   return object.dump(1) + "\n";
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "core/base/printable.h"
@@ -33,6 +34,13 @@ std::string gpu_in(std::string_view cluster) {
   return std::string(cluster.substr(0, cluster.find('-')));
 }
 
+// Calls go over TCP whatever the bytes do.
+Result<const CallCosts*> tcp_costs(const CalibratedCosts& calibrated) {
+  const CallCosts* const costs = calibrated.find(CalibratedTransport::tcp);
+  if (costs != nullptr) return costs;
+  return failed(ErrorCode::invalid_params, "costs: the calibration has none of tcp");
+}
+
 }  // namespace
 
 std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_t page_tokens) {
@@ -42,22 +50,31 @@ std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_
 }
 
 Result<Gpu> Setting::gpu_numbers() const {
-  std::string name = gpu;
-  if (name == "auto") {
-    const std::string inside = gpu_in(cluster);
-    const std::vector<std::string_view> known = gpu_preset_names();
-    if (std::ranges::find(known, inside) == known.end()) {
-      return failed(ErrorCode::invalid_params,
-                    "the name of the cluster, " + in_quotes(cluster) +
-                        ", does not tell which GPUs it has: say it with gpu");
-    }
-    name = inside;
+  if (gpu != "auto") return gpu_preset(gpu);
+  // A file that began as a preset still has its name on its hosts.
+  std::vector<std::string_view> names{cluster};
+  for (const HardwareHost& host : hardware.hosts) names.emplace_back(host.name);
+  const std::vector<std::string_view> known = gpu_preset_names();
+  std::set<std::string> told;
+  for (const std::string_view name : names) {
+    std::string inside = gpu_in(name);
+    if (std::ranges::find(known, inside) != known.end()) told.insert(std::move(inside));
   }
-  return gpu_preset(name);
+  if (told.size() == 1) return gpu_preset(*told.begin());
+  return failed(ErrorCode::invalid_params, "gpu is auto, and the names of the cluster, " +
+                                               in_quotes(cluster) + ", and of its hosts tell of " +
+                                               (told.empty() ? "none" : "several kinds") +
+                                               ": say which they are");
 }
 
 Result<Hardware> Setting::machines() const {
   Hardware machines = hardware;
+  if (calibrated && transport == Move::Transport::tcp) {
+    LARDER_TRY(const CallCosts* const tcp, tcp_costs(*calibrated));
+    for (HardwareHost& host : machines.hosts) {
+      set_tcp_costs(host.costs, values_of(*tcp, costs_at));
+    }
+  }
   if (hosts == 0) return machines;
   if (machines.hosts.size() != 1) {
     return failed(ErrorCode::invalid_params, "hosts is " + std::to_string(hosts) +
@@ -67,6 +84,14 @@ Result<Hardware> Setting::machines() const {
   }
   machines.hosts.front().count = hosts;
   return machines;
+}
+
+Result<PoolCosts> Setting::process_costs() const {
+  if (!calibrated) return PoolCosts{};
+  LARDER_TRY(const CallCosts* const tcp, tcp_costs(*calibrated));
+  const CostValues values = values_of(*tcp, costs_at);
+  return transport == Move::Transport::tcp ? pool_costs(values, calibrated->machine.cache)
+                                           : call_costs_alone(values);
 }
 
 Status Setting::check() const {
@@ -96,6 +121,12 @@ Status Setting::check() const {
   if (!(gpu_memory_share > 0 && gpu_memory_share <= 1)) {
     return wrong("gpu-memory-share must be above 0, and at most 1");
   }
+  if (!costs.empty() && !calibrated) return wrong("costs is " + in_quotes(costs) + ", unread");
+  if (costs_at != CostsAt::value && !calibrated) {
+    return wrong("costs-at is " + std::string(costs_at_name(costs_at)) +
+                 ", an end of a calibration's intervals, and there is none: costs says which");
+  }
+  if (calibrated) LARDER_CHECK(tcp_costs(*calibrated));
   if (lease <= Duration(0)) return wrong("lease must be above 0");
   LARDER_CHECK(watermarks.check());
   if (closed && every > Duration(0)) {

@@ -9,6 +9,8 @@
 #include "core/base/error.h"
 #include "core/eviction/watermarks.h"
 #include "core/topology/hardware.h"
+#include "proto/calibration/calibration.h"
+#include "sim/calibration/call_costs.h"
 #include "sim/fabric/fabric.h"
 #include "sim/planning/planned_fault.h"
 #include "sim/serving/cached_engine.h"
@@ -19,8 +21,9 @@
 namespace larder::sim {
 
 // One deployment and how it is loaded: all that decides what a run comes to, beside the trace.
-// `cluster`, `model` and `gpu` are names, presets or files; the values that they stand for are in
-// `hardware` and `shape`, which whoever reads files fills in (sim/cli/setting_arguments.h).
+// `cluster`, `model`, `gpu` and `costs` are names, presets or files; the values that they stand for
+// are in `hardware`, `model_numbers` and `calibrated`, which whoever reads files fills in
+// (sim/cli/setting_arguments.h).
 struct Setting {
   // Machines.
   std::string cluster = "8xh800-8x200";
@@ -28,7 +31,7 @@ struct Setting {
 
   // Engines.
   std::string model = "llama-3.1-70b";
-  std::string gpu = "auto";  // as the cluster's preset says in its name
+  std::string gpu = "auto";  // as the cluster or its hosts say in their names
   KvType kv_type = KvType::fp16;
   std::uint32_t engines = 8;
   std::uint32_t gpus_per_engine = 8;
@@ -48,6 +51,8 @@ struct Setting {
   Watermarks watermarks;
   Duration lease = std::chrono::seconds(10);
   double master_speed = 1;  // what it does takes so much less time
+  std::string costs;        // of a calibration, a name as `cluster` is; empty: the defaults
+  CostsAt costs_at = CostsAt::value;
   std::uint32_t batch_pages = 16;
   std::uint32_t batches = 2;
 
@@ -71,14 +76,19 @@ struct Setting {
 
   Hardware hardware;
   Model model_numbers;
+  std::optional<CalibratedCosts> calibrated;  // what `costs` or the cluster stands for
+  std::string calibrated_file;                // that they were in, to be named to people
 
   // Whether the numbers can be, as far as that is seen without a trace: INVALID_PARAMS, which names
   // the parameter by its name as a flag, and the numbers.
   Status check() const;
   // The GPU that `gpu` stands for. Errors: invalid_params.
   Result<Gpu> gpu_numbers() const;
-  // The hardware with `hosts` applied.
+  // The hardware with `hosts` applied, and with what the bytes take over TCP by `calibrated`.
   Result<Hardware> machines() const;
+  // What the pool's processes take: by `calibrated`, or by default. Errors: invalid_params, where
+  // nothing was calibrated over TCP.
+  Result<PoolCosts> process_costs() const;
 };
 
 // Of one page: K and V, or one object where the model keeps both as one (MLA).

@@ -1,9 +1,11 @@
 #include "sim/planning/spread.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "core/base/assert.h"
 #include "sim/planning/run_tables.h"
 
 namespace larder::sim {
@@ -28,7 +30,7 @@ void Spread::add(const Run& run) {
   const auto figures = figures_of(run);
   for (std::size_t i = 0; i < figures.size(); ++i) {
     const auto& [name, value] = figures[i];
-    if (seeds_ == 0) {
+    if (runs_ == 0) {
       figures_.push_back({.name = std::string(name), .least = value, .most = value});
       continue;
     }
@@ -40,7 +42,34 @@ void Spread::add(const Run& run) {
       figure.most = std::max(*figure.most, *value);
     }
   }
-  ++seeds_;
+  ++runs_;
+  seeds_.insert(run.setting.seed);
+}
+
+const Spread::Figure& Spread::figure(std::string_view name) const {
+  const auto found = std::ranges::find(figures_, name, &Figure::name);
+  LARDER_ASSERT(found != figures_.end());
+  return *found;
+}
+
+nlohmann::ordered_json Spread::json() const {
+  if (runs_ == 0) return {};
+  const auto maybe = [](std::optional<double> value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
+  };
+  nlohmann::ordered_json object{{"seeds", seeds()}, {"runs", runs_}};
+  for (const Figure& figure : figures_) {
+    object[figure.name] = {{"least", maybe(figure.least)}, {"most", maybe(figure.most)}};
+  }
+  return object;
+}
+
+std::vector<Setting> at_the_ends(const Setting& setting) {
+  if (!setting.calibrated || setting.costs_at != CostsAt::value) return {};
+  std::vector<Setting> ends(2, setting);
+  ends[0].costs_at = CostsAt::fastest;
+  ends[1].costs_at = CostsAt::slowest;
+  return ends;
 }
 
 }  // namespace larder::sim

@@ -21,7 +21,7 @@ struct Variation {
 
 // What a sweep is to run (docs/planning.md): a trace, what is the same in all runs, what varies,
 // and seeds. The runs are all combinations, numbered in their order: the seed changes fastest, then
-// the last of what varies.
+// the last of what varies. A file's parameters vary in the order of their names.
 struct SweepSpec {
   TraceName trace;
   std::vector<std::pair<std::string, std::string>> fixed;  // parameter and value

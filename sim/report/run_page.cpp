@@ -118,6 +118,36 @@ Status check_totals(const json& run) {
   return check_members(run["sizes"], {run_file, "/sizes"}, sizes);
 }
 
+// What pools of other sizes would have found. Files of before do not have it.
+Status check_curve(const json& curve) {
+  if (curve.is_null()) return {};
+  constexpr std::array numbers{
+      Wanted{"asked", Kind::number},           Wanted{"found", Kind::number},
+      Wanted{"lru_found", Kind::number},       Wanted{"belady_found", Kind::maybe_number},
+      Wanted{"infinite_found", Kind::number},  Wanted{"pool_pages", Kind::maybe_number},
+      Wanted{"page_room_bytes", Kind::number}, Wanted{"different_pages", Kind::number},
+      Wanted{"points", Kind::object}};
+  LARDER_CHECK(check_members(curve, {run_file, "/pool_curve"}, numbers));
+  constexpr std::array columns{Wanted{"pages", Kind::list}, Wanted{"bytes", Kind::list},
+                               Wanted{"lru_found", Kind::list}, Wanted{"belady_found", Kind::list}};
+  const json& points = curve["points"];
+  LARDER_CHECK(check_members(points, {run_file, "/pool_curve/points"}, columns));
+  for (const Wanted& column : columns) {
+    const std::string place = fmt::format("/pool_curve/points/{}", column.name);
+    const json& values = points[std::string(column.name)];
+    if (values.size() != points["pages"].size()) {
+      return bad_file(
+          run_file, place,
+          fmt::format("has {} values, and pages {}", values.size(), points["pages"].size()));
+    }
+    const Kind kind = column.name == "belady_found" ? Kind::maybe_number : Kind::number;
+    for (const json& value : values) {
+      if (!is_of(value, kind)) return bad_file(run_file, place, "wants numbers");
+    }
+  }
+  return {};
+}
+
 Status check_run(const json& run) {
   if (!run.is_object() || run.value("format", json()) != "larder-run") {
     return bad_file(run_file, "/format",
@@ -139,6 +169,7 @@ Status check_run(const json& run) {
   LARDER_CHECK(check_members(run, {run_file, ""}, members));
   LARDER_CHECK(check_intervals(run["intervals"]));
   LARDER_CHECK(check_totals(run));
+  LARDER_CHECK(check_curve(run.value("pool_curve", json())));
   constexpr std::array fault{Wanted{"fault", Kind::text}, Wanted{"begin_s", Kind::number},
                              Wanted{"end_s", Kind::maybe_number}};
   LARDER_CHECK(check_each(run["faults"], {run_file, "/faults"}, fault));
@@ -248,8 +279,9 @@ Result<std::string> run_html(const RunFiles& files) {
   LARDER_TRY(const ordered_json links, links_json(files.links));
   const std::string links_text = links.dump();
   const std::array elements{PageElement{"run", files.run}, PageElement{"links", links_text}};
+  const std::string script = std::string(curve_script()) + std::string(run_script());
   return script_page(
-      {.title = "A replay", .footer = explanation, .elements = elements, .script = run_script()});
+      {.title = "A replay", .footer = explanation, .elements = elements, .script = script});
 }
 
 }  // namespace larder::sim

@@ -139,6 +139,13 @@ function head() {
   document.querySelector('.lead').after(...notes);
 }
 
+// Between what a figure lies, where the run was made with several seeds or costs.
+function between(name, format) {
+  const {runs, seeds} = run.spread ?? {}, of = run.spread?.[name], number = runs ?? seeds;
+  if (!(number > 1) || !known(of?.least) || !known(of?.most)) return '';
+  return `; ${format(of.least)} to ${format(of.most)} in ${count(number)} runs`;
+}
+
 function cards() {
   const card = (title, value, more) =>
     html('div', {class: 'card'}, html('span', {}, title), html('b', {}, value), html('span', {}, more));
@@ -147,11 +154,11 @@ function cards() {
   const ended = requests.completed === requests.arrived ? 'all completed'
     : `${count(requests.completed)} completed, ${count(requests.arrived - requests.completed)} rejected or failed`;
   main.insertBefore(html('div', {class: 'cards'},
-    card('page hits', percent(pages.hit_ratio), `${count(pages.hits)} of ${count(pages.asked)}`),
-    card('TTFT, 90th percentile', seconds(ttft.p90_s), `median ${seconds(ttft.p50_s)}, 99th ${seconds(ttft.p99_s)}`),
+    card('page hits', percent(pages.hit_ratio), `${count(pages.hits)} of ${count(pages.asked)}${between('hit_ratio', percent)}`),
+    card('TTFT, 90th percentile', seconds(ttft.p90_s), `median ${seconds(ttft.p50_s)}, 99th ${seconds(ttft.p99_s)}${between('ttft_p90_s', seconds)}`),
     card('requests', count(requests.arrived), ended),
     card('load of the engines', known(pressure.load) ? percent(pressure.load) : 'no data',
-         pressure.overloaded ? 'more than they can serve' : `${count(pressure.waiting_most)} waited at most`),
+         (pressure.overloaded ? 'more than they can serve' : `${count(pressure.waiting_most)} waited at most`) + between('load', percent)),
     card('saved GPU time', saved ? hours(saved.sum) : 'no data',
          saved ? `${hours(saved.by_pool)} of it by the pool` : 'without GPUs'),
     card('evicted from the pool', bytes(pool.evicted_bytes), `${count(pool.evicted_objects)} objects`)),
@@ -445,6 +452,7 @@ function setting() {
 head();
 cards();
 over_time();
+section('The pool against the bounds', html('div', {class: 'plots'}, ...pool_curve(run.pool_curve, run.sizes.pool_bytes)));
 section('Pages and waiting', html('div', {class: 'plots'}, tiers(), misses(), ttft_distribution(), misses_over_time()));
 cluster();
 setting();

@@ -9,6 +9,8 @@ namespace larder::sim {
 
 // What both have in common: elements, numbers for people, tables. Stands before them.
 std::string_view script_tools();
+// pool_curve() for run_script(): what the pool of a run found beside what others would have.
+std::string_view curve_script();
 // Draws the elements `run` and `links`.
 std::string_view run_script();
 // Draws the element `plan`.

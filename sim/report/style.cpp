@@ -63,6 +63,7 @@ svg path.stroke { stroke-width: 1.7; } svg path.fill { stroke: none; fill-opacit
 svg path.fill.a { fill: var(--a); } svg path.fill.b { fill: var(--b); } svg path.fill.c { fill: var(--c); }
 svg path.fill.d { fill: var(--d); } svg path.fill.e { fill: var(--e); }
 svg .hair { stroke: var(--soft); stroke-width: 1; stroke-dasharray: 3 3; }
+svg .limit { stroke: var(--soft); stroke-width: 1.5; stroke-dasharray: 6 4; } p.note { margin: .6rem 0 .2rem; font-size: .88rem; color: var(--soft); }
 svg .fault { fill: var(--fault); fill-opacity: .22; }
 svg .dot { stroke: none; } svg .dot.b { fill: var(--b); } svg .dot.c { fill: var(--c); }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem .9rem; font-size: .84rem; min-height: 1.6em;

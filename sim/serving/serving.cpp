@@ -115,6 +115,7 @@ Status Serving::arrive(const workloads::Request& request, std::uint64_t number) 
                    .blocks = static_cast<std::uint32_t>(served.blocks.size())};
   served.missing.clear();
   ++totals_.arrived;
+  last_arrived_ = number;
   note_arrival();
   const std::optional<std::size_t> engine = router_.choose(served, up_);
   if (!engine) {

@@ -97,6 +97,9 @@ class Serving final : public Served, Arrivals::Taker {
   void lose_engine(std::size_t number);
   void restore_engine(std::size_t number);
 
+  // The request that came last, by its place in the trace: the one that an engine is being given,
+  // where that is asked from inside of submit().
+  std::uint64_t last_arrived() const { return last_arrived_; }
   const ServingTotals& totals() const { return totals_; }
   Pressure pressure() const;
 
@@ -119,6 +122,7 @@ class Serving final : public Served, Arrivals::Taker {
   std::vector<Engine*> up_;              // by number; nullptr: lost
   std::vector<ServedRequest*> untaken_;  // that came when no engine was there
   std::unique_ptr<Untaken> tell_untaken_;
+  std::uint64_t last_arrived_ = 0;
   ServingTotals totals_;
 
   // Of arrivals: times in seconds since the first, and how many requests waited.

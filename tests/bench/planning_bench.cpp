@@ -35,7 +35,7 @@ class Count final : public sim::RunWatcher {
   std::uint64_t requests = 0;
 };
 
-void replay(benchmark::State& state, bool everything) {
+void replay(benchmark::State& state, bool everything, bool curve) {
   sim::Setting setting{.serving = everything, .fabric = everything};
   setting.hardware = hardware_preset(setting.cluster).value();
   setting.model_numbers = sim::model_preset(setting.model).value();
@@ -43,14 +43,15 @@ void replay(benchmark::State& state, bool everything) {
   double hits = 0;
   for (auto _ : state) {
     const auto reader = trace();
-    const auto run = sim::run(setting, *reader, count).value();
+    const auto run = sim::run(setting, *reader, count, {.pool_curve = curve}).value();
     hits = static_cast<double>(run.totals.hits());
   }
   state.counters["hits"] = hits;
   report_rate(state, "requests/s", static_cast<double>(count.requests));
 }
-BENCHMARK_CAPTURE(replay, everything_on, true)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(replay, fabric_and_serving_off, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, everything_on, true, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, and_the_curve_of_the_pool, true, true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, fabric_and_serving_off, false, false)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace larder::bench

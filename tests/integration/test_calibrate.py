@@ -40,9 +40,10 @@ class Calibrate(PoolTest):
         shown = self.simulate("hardware", f"{out}/host.json")
         self.assertIn("this-machine", shown)
         self.validation_is_whole(json.loads(self.simulate("validate", "--json", out)))
-        text = self.simulate("validate", out)
+        text = self.simulate("validate", out, "--out", f"{out}/fitted.json")
         self.assertIn("judged, all", text)
         self.assertIn("thread_bytes_per_second", text)
+        self.machines_like_this_one_replay(out)
         self.damage_is_found(out)
 
     def files_are_whole(self):
@@ -84,6 +85,19 @@ class Calibrate(PoolTest):
                 self.assertLessEqual(compared["error_beyond_spread"], compared["error"] + 1e-9)
         for which in ("judged", "judged_beyond_spread"):
             self.assertLessEqual(validation[which]["median"], validation[which]["worst"])
+
+    def machines_like_this_one_replay(self, out):
+        run = json.loads(self.simulate(
+            "replay", "workloads/samples/sessions.jsonl", "--cluster", f"calibrated:{out}",
+            "--hosts", "2", "--serving", "off", "--nodes", "2", "--memory-per-node", "1GiB",
+            "--model", "llama-3.1-8b", "--transport", "tcp", "--requests-max", "50", "--json"))  # fmt: skip
+        self.assertEqual(run["calibration"], self.read("fitted.json"))
+        self.assertEqual(run["hardware"]["hosts"][0]["cores"], os.cpu_count())
+        self.assertEqual(run["requests"]["completed"], 50)
+        ttft = run["spread"]["ttft_mean_s"]
+        self.assertEqual(run["spread"]["runs"], 3)
+        self.assertLessEqual(ttft["least"], run["ttft"]["mean_s"])
+        self.assertGreaterEqual(ttft["most"], run["ttft"]["mean_s"])
 
     def damage_is_found(self, out):
         path = f"{out}/measured.json"

@@ -79,7 +79,7 @@ class Notebooks(unittest.TestCase):
         program("larder-sim", "sweep", spec, "--out", self.directory / "sweep")
         outputs = self.execute(
             "capacity_planning", LARDER_RUN=run, LARDER_SWEEP=self.directory / "sweep")
-        self.assertEqual(self.plots(outputs), 7)
+        self.assertEqual(self.plots(outputs), 8)
 
     def test_policies_over_the_sample(self):
         file = self.directory / "hit-rates.json"

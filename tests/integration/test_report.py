@@ -22,6 +22,11 @@ def simulate(*arguments):
     return result.stdout
 
 
+def percent(share):
+    """As the page writes it."""
+    return f"{100 * share:.{2 if share < 0.1 else 1}f} %"
+
+
 class Drawn(unittest.TestCase):
     """A page that was opened; the classes below say which."""
 
@@ -69,7 +74,7 @@ class Drawn(unittest.TestCase):
 
 @browser.needs_browser
 class Report(Drawn):
-    figures = 12
+    figures = 13
 
     @classmethod
     def make(cls):
@@ -78,7 +83,7 @@ class Report(Drawn):
         simulate("replay", SAMPLE, "--cluster", "8xh800-8x200", "--model", "llama-3.1-8b",
                  "--engines", "2", "--gpus-per-engine", "1", "--gpu-memory-share", "0.25",
                  "--host-memory", "6GiB", "--nodes", "2", "--memory-per-node", "8GiB",
-                 "--fail", "node:1@60s+60s", "--out", files)  # fmt: skip
+                 "--fail", "node:1@60s+60s", "--seeds", "2", "--out", files)  # fmt: skip
         simulate("report", files)
         cls.numbers = json.loads((files / "run.json").read_text())
         return files / "report.html"
@@ -87,7 +92,9 @@ class Report(Drawn):
         page = self.open()
         text = page.run("return document.body.innerText")
         self.assertIn("llama-3.1-8b on 8xh800-8x200", text)
-        pages = self.numbers["pages"]
+        pages, spread = self.numbers["pages"], self.numbers["spread"]["hit_ratio"]
+        self.assertIn(f"; {percent(spread['least'])} to {percent(spread['most'])} in 2 runs",
+                      text.replace("\u00a0", " "))  # fmt: skip
         self.assertIn(f"{pages['hits']:,} of {pages['asked']:,}", text)
         for reason, number in pages["misses_by_reason"].items():
             if number:
@@ -131,6 +138,57 @@ class Report(Drawn):
                  ".dispatchEvent(new PointerEvent('pointerleave'))")  # fmt: skip
         self.assertFalse(any(page.run(values)))
         self.assertEqual(page.console(), [])
+
+
+    def test_the_pool_stands_beside_its_bounds(self):
+        curve = self.numbers["pool_curve"]
+        page = self.open()
+        text = page.run("return document.body.innerText").replace("\u00a0", " ")
+        for name, found in (("this run", curve["found"]), ("in time", curve["fetched"]), ("LRU", curve["lru_found"]),
+                            ("any policy", curve["belady_found"]),
+                            ("no limit", curve["infinite_found"])):  # fmt: skip
+            self.assertRegex(text, rf"{name}\s+{found:,} \({percent(found / curve['asked'])}\)")
+        plot = "document.querySelector('#pool-curve svg')"
+        self.assertEqual(page.run(f"return {plot}.querySelectorAll('path.stroke').length"), 2)
+        said = page.run(f"return {plot}.querySelector('.dot title').textContent")
+        share = percent(curve["found"] / curve["asked"])
+        self.assertEqual(said.replace("\u00a0", " "),
+                         f"this run: {share}, {curve['pool_pages']:,} pages, 16.00 GiB")  # fmt: skip
+        # The dot and the end of each line are where their shares are, on one scale.
+        height = """const share = y => (208 - y) / 196;
+            const end = path => Number(path.getAttribute('d').match(/ ([\\d.]+)H/)[1]);
+            const dot = {plot}.querySelector('.dot').getAttribute('cy');
+            const limit = {plot}.querySelector('.limit').getAttribute('y1');
+            return [share(dot), share(limit), ...[...{plot}.querySelectorAll('path.stroke')].map(path => share(end(path)))]"""
+        dot, limit, belady, lru = page.run(height.replace("{plot}", plot))
+        self.assertAlmostEqual(dot / limit, curve["found"] / curve["infinite_found"], places=2)
+        self.assertAlmostEqual(belady, limit, places=2)
+        self.assertAlmostEqual(lru, limit, places=2)
+
+    def test_pointing_at_the_curve_tells_a_size(self):
+        page = self.open()
+        page.run("""
+            const plot = document.querySelector('#pool-curve svg');
+            const area = plot.getBoundingClientRect();
+            plot.dispatchEvent(new PointerEvent('pointermove',
+                {clientX: area.x + area.width * 0.8, clientY: area.y + area.height / 2}))""")
+        said = "return document.querySelector('#pool-curve .at').textContent"
+        self.assertRegex(page.run(said), r"iB, [\d,]+ pages: LRU [\d.]+\s%")
+        page.run("document.querySelector('#pool-curve svg')"
+                 ".dispatchEvent(new PointerEvent('pointerleave'))")  # fmt: skip
+        self.assertEqual(page.run(said), "")
+        self.assertEqual(page.console(), [])
+
+    def test_files_of_before_say_that_they_have_no_curve(self):
+        before = self.directory / "before"
+        before.mkdir()
+        numbers = {name: of for name, of in self.numbers.items() if name != "pool_curve"}
+        (before / "run.json").write_text(json.dumps(numbers))
+        simulate("report", before)
+        page = self.browser.open(before / "report.html")
+        self.assertEqual(page.console(), [])
+        text = page.run("return document.body.innerText")
+        self.assertIn("No data: these files are of an earlier version of larder-sim", text)
 
 
 @browser.needs_browser

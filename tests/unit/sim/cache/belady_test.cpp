@@ -42,6 +42,46 @@ TEST(Belady, IsTheBestOfAllChoices) {
   }));
 }
 
+// Likewise, where some of the accesses only put something in, and nothing has to be kept at all.
+struct Access {
+  BlockNumber block = 0;
+  bool touch = false;
+};
+std::uint64_t best_with_touches(const std::vector<Access>& accesses, std::size_t at,
+                                const std::set<BlockNumber>& held, std::size_t size) {
+  if (at == accesses.size()) return 0;
+  std::set<BlockNumber> with = held;
+  const bool hit = !with.insert(accesses[at].block).second && !accesses[at].touch;
+  std::uint64_t most = 0;
+  if (with.size() <= size) most = best_with_touches(accesses, at + 1, with, size);
+  for (const BlockNumber leaver : with) {
+    std::set<BlockNumber> without = with;
+    without.erase(leaver);
+    if (without.size() <= size)
+      most = std::max(most, best_with_touches(accesses, at + 1, without, size));
+  }
+  return most + (hit ? 1 : 0);
+}
+
+TEST(Belady, WithTouchesItsMostHitsAreTheBestOfAllChoices) {
+  EXPECT_TRUE(rc::check([] {
+    const auto drawn = *rc::gen::resize(
+        9, rc::gen::container<std::vector<BlockNumber>>(rc::gen::inRange<BlockNumber>(0, 8)));
+    std::vector<Access> accesses;
+    Belady bound;
+    for (const BlockNumber number : drawn) {
+      const Access access{.block = number / 2, .touch = number % 2 == 1};
+      accesses.push_back(access);
+      access.touch ? bound.touch({&access.block, 1}) : bound.request({&access.block, 1});
+    }
+    const std::vector<std::uint64_t> sizes{0, 1, 2, 3};
+    const std::vector<std::uint64_t> most = bound.most_hits(sizes);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      RC_ASSERT(most[i] == best_with_touches(accesses, 0, {}, sizes[i]));
+    }
+  }));
+}
+
 TEST(Belady, NoPolicyExceedsIt) {
   EXPECT_TRUE(rc::check([] {
     // Requests that share prefixes: each block says which stands before it.
@@ -59,6 +99,7 @@ TEST(Belady, NoPolicyExceedsIt) {
     const auto size = *rc::gen::inRange<std::uint64_t>(0, 20);
     const CachePoint best = bound.at(size);
     RC_ASSERT(best.leading_hits == best.hits);
+    RC_ASSERT(bound.most_hits(std::vector{size}).front() == best.hits);
     for (const std::string_view policy : policy_names()) {
       CacheRun run = CacheRun::make(policy, size).value();
       for (const auto& request : requests) run.request(request);

@@ -48,6 +48,20 @@ TEST(LruCurve, EqualsRunsOverALongTrace) {
   EXPECT_EQ(curve.at(curve.unique_blocks()).hits, curve.at(std::nullopt).hits);
 }
 
+TEST(LruCurve, WhatIsTouchedIsUsedAndNotCounted) {
+  LruCurve curve;
+  curve.touch(std::vector<BlockNumber>{0, 1});
+  curve.request(std::vector<BlockNumber>{0});  // 1 was used since
+  curve.touch(std::vector<BlockNumber>{0, 2});
+  curve.request(std::vector<BlockNumber>{0, 1});  // after 2, and after 2 and 0
+  EXPECT_EQ(curve.at(std::nullopt).accesses, 3u);
+  EXPECT_EQ(curve.at(1).hits, 0u);
+  EXPECT_EQ(curve.at(2).hits, 2u);
+  EXPECT_EQ(curve.at(3).hits, 3u);
+  const std::vector<std::uint64_t> sizes{0, 1, 2, 3, 50};
+  EXPECT_EQ(curve.leading_hits(sizes), (std::vector<std::uint64_t>{0, 0, 2, 3, 3}));
+}
+
 TEST(LruCurve, E10NeverFallsAsTheCacheGrows) {
   Random random(11);
   LruCurve curve;

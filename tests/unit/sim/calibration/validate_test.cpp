@@ -91,7 +91,13 @@ TEST(Validate, EverySecondWorkloadJudgesAndIsNoPartOfTheFit) {
 }
 
 TEST(Validate, IntervalsHoldWhatTheFitsToSingleRunsSay) {
-  const auto validation = validated(round_call_costs(), measured(round_call_costs(), 0.10)).value();
+  CallCosts start = round_call_costs();
+  start.request.low = 3'000;
+  start.request.high = 7'000;
+  const auto validation = validated(start, measured(round_call_costs(), 0.10)).value();
+  const CallCosts& fitted = validation.costs.transports.front().costs;
+  EXPECT_EQ(fitted.request, start.request) << "taken as it was measured, with its interval";
+  EXPECT_LT(fitted.client_request.low, fitted.client_request.high);
   double wide = 0;
   for (const ValidatedWorkload& each : validation.workloads) {
     const Compared& rate = each.bytes_per_second;

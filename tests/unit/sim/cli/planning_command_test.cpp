@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -13,42 +12,12 @@
 #include "tests/files/temporary.h"
 #include "tests/support/traces.h"
 #include "tests/unit/sim/cli/ran.h"
+#include "tests/unit/sim/cli/small_commands.h"
 
 namespace larder::sim {
 namespace {
 
 using nlohmann::json;
-
-const std::string sample = "workloads/samples/sessions.jsonl";
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-std::size_t lines_of(const std::filesystem::path& path) {
-  const std::string text = text_of(path);
-  return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-}
-
-// A small deployment, over the shipped sample; a node holds some of it. What `more` says of a flag
-// stands in place of that.
-std::vector<std::string> small(const std::string& command, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{command, sample};
-  for (const auto& [flag, value] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"--model", "llama-3.1-8b"},
-                                                                  {"--hosts", "2"},
-                                                                  {"--engines", "2"},
-                                                                  {"--gpus-per-engine", "1"},
-                                                                  {"--host-memory", "128GiB"},
-                                                                  {"--nodes", "2"},
-                                                                  {"--memory-per-node", "8GiB"}}) {
-    if (std::ranges::find(more, flag) != more.end()) continue;
-    arguments.emplace_back(flag);
-    arguments.emplace_back(value);
-  }
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 TEST(ReplayCommand, WritesItsFilesAndTheyAgree) {
   const TemporaryDirectory directory;
@@ -72,6 +41,12 @@ TEST(ReplayCommand, WritesItsFilesAndTheyAgree) {
             file.at("requests").at("arrived").get<std::size_t>() + 1);
   EXPECT_EQ(lines_of(out / "timeline.csv"), file.at("intervals").at("end_s").size() + 1);
   EXPECT_GT(lines_of(out / "links.csv"), 1u);
+  const json& curve = file.at("pool_curve");
+  EXPECT_EQ(curve.at("fetched"), pages.at("pool_hits"));
+  EXPECT_EQ(curve.at("pool_pages"), file.at("sizes").at("pool_pages"));
+  EXPECT_LE(curve.at("found"), curve.at("belady_found"));
+  EXPECT_LE(curve.at("belady_found"), curve.at("infinite_found"));
+  EXPECT_NE(ran.out.find("no policy more than"), std::string::npos) << ran.out;
   // Again without the rows of misses: those of before are gone, and all else is the same.
   const std::string before = text_of(out / "run.json") + text_of(out / "requests.csv");
   ASSERT_EQ(run(small("replay", {"--out", out})).code, 0);
@@ -320,6 +295,30 @@ TEST(CompareCommand, HoldsTwoRunsAgainstEachOther) {
   EXPECT_EQ(run({"compare", a, directory.path()}).code, 2);
 }
 
+// As version 1 was before it had the curve of the pool and calibrated costs.
+TEST(RunFiles, OfBeforeStillOpen) {
+  const TemporaryDirectory directory;
+  const auto old = directory.path() / "old";
+  const auto fresh = directory.path() / "fresh";
+  ASSERT_EQ(run(small("replay", {"--out", old})).code, 0);
+  ASSERT_EQ(run(small("replay", {"--out", fresh})).code, 0);
+  json file = json::parse(text_of(old / "run.json"));
+  for (const char* const later : {"pool_curve", "calibration"}) EXPECT_EQ(file.erase(later), 1u);
+  for (const char* const later : {"costs", "costs-at"}) {
+    EXPECT_EQ(file.at("setting").erase(later), 1u);
+  }
+  std::ofstream(old / "run.json", std::ios::binary) << file.dump();
+  EXPECT_EQ(run({"report", old}).code, 0);
+  EXPECT_EQ(run({"explain", old}).code, 0);
+  const Ran compared = run({"compare", old, fresh});
+  ASSERT_EQ(compared.code, 0) << compared.err;
+  EXPECT_NE(compared.out.find("pool_curve.infinite_found"), std::string::npos) << compared.out;
+  EXPECT_NE(compared.out.find("time_s"), std::string::npos);
+  const json numbers = json::parse(run({"compare", old, fresh, "--json"}).out).at("numbers");
+  EXPECT_TRUE(numbers.at("pool_curve.asked")[0].is_null());
+  EXPECT_EQ(numbers.at("time_s")[0], numbers.at("time_s")[1]) << "matched by name, not by place";
+}
+
 TEST(Reference, AnUnlimitedPoolReproducesTheConversationTrace) {
   LARDER_NEEDS_PUBLISHED_TRACES();
   const Ran ran =
@@ -330,6 +329,13 @@ TEST(Reference, AnUnlimitedPoolReproducesTheConversationTrace) {
   EXPECT_EQ(pages.at("asked"), 288'500);
   EXPECT_EQ(pages.at("hits"), 105'710);
   EXPECT_EQ(pages.at("misses_by_reason").at("cold"), 182'790);
+  // And the pool found all that any could, of all pages.
+  const json curve = json::parse(ran.out).at("pool_curve");
+  EXPECT_EQ(curve.at("asked"), 288'500);
+  EXPECT_EQ(curve.at("found"), 105'710);
+  EXPECT_EQ(curve.at("infinite_found"), 105'710);
+  EXPECT_EQ(curve.at("different_pages"), 182'790);
+  EXPECT_TRUE(curve.at("pool_pages").is_null());
 }
 
 TEST(Reference, TheAgenticSessionsReplayInAClosedLoop) {

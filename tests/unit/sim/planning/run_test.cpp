@@ -176,6 +176,22 @@ TEST(Run, AHostThatIsLostTakesItsEnginesAlong) {
   EXPECT_EQ(run.totals.failed(), 200u);
 }
 
+TEST(Run, WhichGpusThereAreIsToldByTheNameOfTheClusterOrOfItsHosts) {
+  Setting setting = small_setting();
+  setting.cluster = "mine.json";  // a preset that was written to a file
+  EXPECT_EQ(setting.gpu_numbers().value().name, "h800");
+  setting.hardware.hosts.push_back(setting.hardware.hosts.front());
+  setting.hardware.hosts.back().name = "8xa100-2x100";
+  EXPECT_NE(setting.gpu_numbers().error().message().find("several kinds"), std::string::npos);
+  setting.hardware.hosts.pop_back();
+  setting.hardware.hosts.front().name = "mine";
+  const auto unknown = setting.gpu_numbers();
+  ASSERT_FALSE(unknown);
+  EXPECT_NE(unknown.error().message().find("'mine.json'"), std::string::npos);
+  setting.gpu = "a100";
+  EXPECT_EQ(setting.gpu_numbers().value().name, "a100");
+}
+
 TEST(Run, AWatcherCanGiveItUp) {
   Records records;
   records.give_up = true;
@@ -203,7 +219,10 @@ TEST(Run, WhatCannotBeIsRefusedWithTheNumbers) {
            {[](Setting& s) { s.policy = "random"; }, "policy"},
            {[](Setting& s) { s.sessions = 3; }, "closed loop"},
            {[](Setting& s) { s.speed = 0; }, "speed"},
-           {[](Setting& s) { s.gpu = "auto", s.cluster = "mine.json"; }, "'mine.json'"},
+           {[](Setting& s) {
+              s.gpu = "auto", s.cluster = "mine.json", s.hardware.hosts[0].name = "x";
+            },
+            "'mine.json'"},
            {[](Setting& s) { s.faults = parse_faults("node:2@1s").value(); }, "no node 2 of 2"},
            {[](Setting& s) { s.faults = parse_faults("host:2@1s").value(); }, "has 2 hosts"},
            {[](Setting& s) { s.faults = parse_faults("nic:host0/gpu0@1s").value(); }, "is no NIC"},

@@ -103,6 +103,54 @@ TEST(RunPage, HoldsTheRunAndTheLinksByInterval) {
   EXPECT_EQ(links.at("edges").at(1).at("shares"), json({0.5, 0.0}));
 }
 
+json a_curve() {
+  return {{"asked", 10},
+          {"found", 4},
+          {"fetched", 3},
+          {"lru_found", 3},
+          {"belady_found", 5},
+          {"infinite_found", 6},
+          {"pool_pages", 2},
+          {"page_room_bytes", 100},
+          {"different_pages", 4},
+          {"points",
+           {{"pages", {1, 2, 4}},
+            {"bytes", {100, 200, 400}},
+            {"lru_found", {1, 3, 6}},
+            {"belady_found", {nullptr, 5, 6}}}}};
+}
+
+TEST(RunPage, HoldsTheCurveOfThePoolAndOlderFilesStillHaveAPage) {
+  json run = a_run();
+  EXPECT_EQ(embedded(page_of(run), "run").contains("pool_curve"), false);
+  run["pool_curve"] = nullptr;
+  EXPECT_TRUE(page_of(run).starts_with("<!doctype html>"));
+  run["pool_curve"] = a_curve();
+  EXPECT_EQ(embedded(page_of(run), "run").at("pool_curve"), a_curve());
+  run["pool_curve"]["pool_pages"] = run["pool_curve"]["belady_found"] = nullptr;
+  EXPECT_TRUE(page_of(run).starts_with("<!doctype html>"));
+}
+
+TEST(RunPage, E10WhatIsWrongWithTheCurveIsNamedWithItsPlace) {
+  struct Case {
+    void (*change)(json&);
+    const char* says;
+  };
+  for (const Case& wrong : std::initializer_list<Case>{
+           {[](json& c) { c = 5; }, "/pool_curve"},
+           {[](json& c) { c.erase("asked"); }, "/pool_curve/asked"},
+           {[](json& c) { c["points"]["lru_found"] = {1}; },
+            "/pool_curve/points/lru_found: has 1 values, and pages 3"},
+           {[](json& c) { c["points"]["bytes"][1] = nullptr; }, "/pool_curve/points/bytes"},
+           {[](json& c) { c["points"]["belady_found"][0] = "x"; }, "/pool_curve/points/belady"}}) {
+    json run = a_run();
+    run["pool_curve"] = a_curve();
+    wrong.change(run["pool_curve"]);
+    EXPECT_NE(page_of(run).substr(0, 300).find(wrong.says), std::string::npos)
+        << page_of(run).substr(0, 300);
+  }
+}
+
 TEST(RunPage, AsksNoNetworkForAnything) {
   std::string html = page_of(a_run());
   // The name space of SVG is a name, which nobody asks for.
