@@ -26,7 +26,7 @@ larder_library(proto/calibration DEPENDS proto/hardware)  # what calibrate has m
 
 larder_library(real/rpc       DEPENDS proto core/master asio spdlog::spdlog Threads::Threads)
 larder_library(real/transport DEPENDS real/rpc real/system core/node)
-larder_library(real/system    DEPENDS core/base fmt::fmt Threads::Threads)
+larder_library(real/system    DEPENDS core/topology fmt::fmt Threads::Threads)
 larder_library(real/http      DEPENDS real/rpc core/node asio nlohmann_json::nlohmann_json prometheus-cpp::core)
 larder_library(real/daemon    DEPENDS proto/journal real/http real/rpc real/transport real/system core/master core/node fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_library(real/embedded  DEPENDS real/transport real/system core/master core/node)
@@ -88,7 +88,7 @@ larder_test(unit/workloads      DEPENDS workloads/lockstep tests/support LABELS 
 larder_test(unit/real/rpc       DEPENDS real/rpc rapidcheck LABELS quick threaded)
 larder_test(unit/real/transport DEPENDS real/transport tests/contract LABELS quick threaded)
 larder_test(unit/real/client    DEPENDS real/client LABELS quick threaded)
-larder_test(unit/real/system    DEPENDS real/system LABELS quick)
+larder_test(unit/real/system    DEPENDS real/system core/transfer LABELS quick)
 larder_test(unit/real/http      DEPENDS real/http LABELS quick)
 larder_test(unit/real/calibrate DEPENDS real/calibrate LABELS quick)
 larder_test(unit/real/settings  DEPENDS real/settings rapidcheck tests/support LABELS quick)
