@@ -29,19 +29,40 @@ using nlohmann::ordered_json;
 
 constexpr std::uint64_t requests = 3;
 
+// Two hosts of one GPU and one NIC: what is looked at is the files, not the machines.
+Hardware small_hardware() {
+  const Bytes rate{20'000'000'000};
+  const HardwareHost host{
+      .name = "small",
+      .count = 2,
+      .parts = {{.name = "s", .kind = PartKind::socket},
+                {.name = "m", .kind = PartKind::dram, .capacity = Bytes{1ull << 40}},
+                {.name = "r", .kind = PartKind::root_port},
+                {.name = "g", .kind = PartKind::gpu, .capacity = Bytes{80ull << 30}},
+                {.name = "n",
+                 .kind = PartKind::nic,
+                 .per_second = rate,
+                 .messages_per_second = 100'000'000}},
+      .links = {{.between = {"s", "m"}, .per_second = rate},
+                {.between = {"s", "r"}, .per_second = rate},
+                {.between = {"r", "g"}, .per_second = rate},
+                {.between = {"r", "n"}, .per_second = rate}}};
+  return {.hosts = {host}, .network = {}};
+}
+
 Setting small_setting() {
-  Setting setting{.cluster = "8xh800-8x200",
-                  .hosts = 2,
+  Setting setting{.cluster = "small.json",
                   .model = "llama-3.1-8b",
+                  .gpu = "h800",
                   .engines = 2,
                   .gpus_per_engine = 1,
                   .host_memory = Bytes{128ull << 30},
                   .nodes = 2,
                   .memory_per_node = Bytes{16ull << 30},
                   .intervals = 8};
-  setting.hardware = hardware_preset(setting.cluster).value();
+  setting.hardware = small_hardware();
   setting.model_numbers = model_preset(setting.model).value();
-  setting.faults = parse_faults("node:1@1s+1s,nic:host0/nic1@0s").value();
+  setting.faults = parse_faults("node:1@1s+1s,nic:host0/n@1s+1s").value();
   return setting;
 }
 
@@ -68,14 +89,17 @@ struct RightFiles {
 const RightFiles& right_files() {
   static const RightFiles files = [] {
     const Run run = make_run(small_setting()).value();
-    return RightFiles{.run = ordered_json::parse(run_json(run, {.paths = {"trace.jsonl"}})),
-                      .links = links_csv(run),
-                      .plan = ordered_json::parse(R"({
+    RightFiles right{.run = ordered_json::parse(run_json(run, {.paths = {"trace.jsonl"}})),
+                     .links = links_csv(run),
+                     .plan = ordered_json::parse(R"({
         "format": "larder-plan", "version": 1, "objectives": ["ttft_p90<2s"], "cheapest": 0,
         "cheapest_without_one_node": null, "candidates": [{"cost_per_hour": 25.0,
         "varied": "hosts=1", "error": "", "meets": true, "overloaded": false, "ttft_p90_s": 1.5,
         "hit_ratio": 0.3, "saved_gpu_s": 100, "on_ttft_frontier": true,
         "on_saved_frontier": false}]})")};
+    LARDER_ASSERT(run_html({.run = right.run.dump(), .links = right.links}).has_value());
+    LARDER_ASSERT(plan_html(right.plan.dump()).has_value());
+    return right;
   }();
   return files;
 }
