@@ -158,7 +158,8 @@ TEST(ModelFile, ProductsThatCannotBeAreRefused) {
             "the model: the KV of one token has 400000000000 bytes; at most 4294967296");
   model = preset("deepseek-v3");
   model.latent->query_rank = 4'000'000'000;
-  EXPECT_EQ(problem(write_model(model)), "/latent/query_rank: 4000000000 is not from 0 to 10000000");
+  EXPECT_EQ(problem(write_model(model)),
+            "/latent/query_rank: 4000000000 is not from 0 to 10000000");
 }
 
 }  // namespace
