@@ -26,7 +26,7 @@ larder_library(proto/calibration DEPENDS proto/hardware)  # what calibrate has m
 
 larder_library(real/rpc       DEPENDS proto core/master asio spdlog::spdlog Threads::Threads)
 larder_library(real/transport DEPENDS real/rpc real/system core/node)
-larder_library(real/system    DEPENDS core/base fmt::fmt Threads::Threads)
+larder_library(real/system    DEPENDS core/topology fmt::fmt Threads::Threads)
 larder_library(real/http      DEPENDS real/rpc core/node asio nlohmann_json::nlohmann_json prometheus-cpp::core)
 larder_library(real/daemon    DEPENDS proto/journal real/http real/rpc real/transport real/system core/master core/node fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
 larder_library(real/embedded  DEPENDS real/transport real/system core/master core/node)
@@ -63,6 +63,7 @@ larder_library(tests/files)  # directories that go with the program
 larder_library(tests/support  DEPENDS tests/files GTest::gtest core/eviction)  # what tests of several folders need
 larder_library(tests/pool     DEPENDS sim/cluster GTest::gtest)  # a simulated pool, for tests
 larder_library(tests/recording DEPENDS sim/incident tests/files GTest::gtest)  # a recorded master, for tests
+larder_library(tests/fuzzing  DEPENDS core/base nlohmann_json::nlohmann_json)  # what fuzz targets of files check
 larder_library(tests/scale    DEPENDS core/master)  # a master with very many objects
 
 larder_program(chaos-worker tests/chaos/worker.cpp DEPENDS real/client)  # of tests/chaos/chaos.py
@@ -88,7 +89,7 @@ larder_test(unit/workloads      DEPENDS workloads/lockstep tests/support LABELS 
 larder_test(unit/real/rpc       DEPENDS real/rpc rapidcheck LABELS quick threaded)
 larder_test(unit/real/transport DEPENDS real/transport tests/contract LABELS quick threaded)
 larder_test(unit/real/client    DEPENDS real/client LABELS quick threaded)
-larder_test(unit/real/system    DEPENDS real/system LABELS quick)
+larder_test(unit/real/system    DEPENDS real/system core/transfer LABELS quick)
 larder_test(unit/real/http      DEPENDS real/http LABELS quick)
 larder_test(unit/real/calibrate DEPENDS real/calibrate LABELS quick)
 larder_test(unit/real/settings  DEPENDS real/settings rapidcheck tests/support LABELS quick)
@@ -131,6 +132,7 @@ larder_process_test(test_report.py)
 larder_process_test(test_sweep.py)
 larder_process_test(test_notebooks.py)
 larder_process_test(test_calibrate.py)
+larder_process_test(test_planning.py)
 larder_process_test(test_demo.py)
 larder_process_test(test_library.py)
 larder_process_test(test_streams.py)
@@ -158,11 +160,16 @@ larder_fuzz(messages_fuzz.cpp   DEPENDS proto)
 larder_fuzz(handshake_fuzz.cpp  DEPENDS real/rpc)
 larder_fuzz(connections_fuzz.cpp DEPENDS real/http real/transport spdlog::spdlog)
 larder_fuzz(inventory_fuzz.cpp  DEPENDS core/master proto)
-larder_fuzz(traces_fuzz.cpp     DEPENDS workloads/lockstep)
-larder_fuzz(settings_fuzz.cpp   DEPENDS real/settings CLI11::CLI11 nlohmann_json::nlohmann_json)
-larder_fuzz(scenarios_fuzz.cpp  DEPENDS sim/explore)
+larder_fuzz(traces_fuzz.cpp     DEPENDS workloads/lockstep tests/fuzzing)
+larder_fuzz(settings_fuzz.cpp   DEPENDS real/settings tests/fuzzing CLI11::CLI11 nlohmann_json::nlohmann_json)
+larder_fuzz(scenarios_fuzz.cpp  DEPENDS sim/explore tests/fuzzing)
 larder_fuzz(texts_fuzz.cpp      DEPENDS real/rpc)
 larder_fuzz(patterns_fuzz.cpp   DEPENDS core/pattern)
 larder_fuzz(space_fuzz.cpp      DEPENDS core/space)
 larder_fuzz(key_index_fuzz.cpp  DEPENDS core/catalog)
 larder_fuzz(recording_fuzz.cpp  DEPENDS sim/incident tests/files)
+larder_fuzz(hardware_fuzz.cpp   DEPENDS proto/hardware tests/fuzzing)
+larder_fuzz(models_fuzz.cpp     DEPENDS sim/serving/models tests/fuzzing)
+larder_fuzz(runs_fuzz.cpp       DEPENDS sim/planning sim/report tests/fuzzing)
+larder_fuzz(sweeps_fuzz.cpp     DEPENDS sim/planning tests/fuzzing)
+larder_fuzz(calibrations_fuzz.cpp DEPENDS sim/calibration tests/fuzzing)

@@ -49,6 +49,14 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, Number& numb
       ->default_str(fmt::format("{}", number));
 }
 
+// For options that a text belongs to, such as a path: '--out ""' is a mistake, and not no --out.
+inline CLI::Validator not_empty() {
+  return {[](const std::string& text) {
+            return text.empty() ? std::string("must not be empty") : std::string();
+          },
+          ""};
+}
+
 // An option of one size (core/base/size_text.h). `size` outlives `command`.
 inline CLI::Option* add_size(CLI::App& command, const std::string& name, Bytes& size,
                              const std::string& description) {

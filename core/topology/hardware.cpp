@@ -13,7 +13,12 @@ namespace larder {
 namespace {
 
 constexpr std::size_t hosts_max = 10'000;
+constexpr std::size_t kinds_max = 32;
 constexpr std::size_t parts_max = 512;  // of one host
+constexpr std::size_t sockets_max = 32;
+constexpr std::size_t depth_max = 16;            // of what hangs below a socket
+constexpr std::uint64_t of_all_max = 4'000'000;  // parts, and links, of all hosts together
+constexpr std::uint64_t uplinks_max = 1'000'000;
 constexpr std::size_t name_max = 64;
 constexpr std::uint32_t parallel_max = 1'024;
 constexpr std::uint32_t cores_max = 4'096;
@@ -148,6 +153,11 @@ class HostCheck {
                                        in_list(place_, "parts", first->second) + " already");
       }
     }
+    if (const auto sockets = std::ranges::count(host_.parts, PartKind::socket, &HardwarePart::kind);
+        static_cast<std::size_t>(sockets) > sockets_max) {
+      return wrong(place_ + "/parts",
+                   std::to_string(sockets) + " sockets: at most " + std::to_string(sockets_max));
+    }
     for (const PartKind needed : {PartKind::socket, PartKind::dram, PartKind::nic}) {
       if (std::ranges::find(host_.parts, needed, &HardwarePart::kind) == host_.parts.end()) {
         return wrong(place_ + "/parts", "there is no " + std::string(part_kind_name(needed)) +
@@ -225,8 +235,20 @@ class HostCheck {
       if (each.kind != PartKind::socket && !above_[part]) {
         return wrong(at, name + " hangs on nothing: it must be linked towards a socket");
       }
+      if (depth_of(part) > depth_max) {
+        return wrong(
+            at, name + " hangs more than " + std::to_string(depth_max) + " links below its socket");
+      }
     }
     return {};
+  }
+
+  // How far below its socket it hangs. What has a path to a socket is in no circle, since a part
+  // hangs on one other.
+  std::size_t depth_of(std::size_t part) const {
+    std::size_t depth = 0;
+    for (; above_[part]; part = *above_[part]) ++depth;
+    return depth;
   }
 
   std::string place_;
@@ -243,10 +265,6 @@ Status check_network(const Hardware& hardware, std::uint64_t hosts) {
   LARDER_CHECK(check_range("/network/spines", network.spines, 0, spines_max));
   LARDER_CHECK(check_latency("/network/nic_to_leaf_ns", network.nic_to_leaf));
   LARDER_CHECK(check_latency("/network/leaf_to_spine_ns", network.leaf_to_spine));
-  if (network.spines > 0) {
-    return check_range("/network/uplink_bytes_per_second", network.uplink_per_second.value, 1,
-                       rate_max.value);
-  }
   std::set<std::uint32_t> rails;
   for (const HardwareHost& host : hardware.hosts) {
     for (const HardwarePart& part : host.parts) {
@@ -254,6 +272,16 @@ Status check_network(const Hardware& hardware, std::uint64_t hosts) {
     }
   }
   const std::uint64_t groups = (hosts + network.hosts_per_leaf - 1) / network.hosts_per_leaf;
+  if (network.spines > 0) {
+    const std::uint64_t uplinks = groups * (*rails.rbegin() + 1) * network.spines;
+    if (uplinks > uplinks_max) {
+      return wrong("/network/spines",
+                   std::to_string(network.spines) + " make " + std::to_string(uplinks) +
+                       " uplinks, one of each leaf: " + "at most " + std::to_string(uplinks_max));
+    }
+    return check_range("/network/uplink_bytes_per_second", network.uplink_per_second.value, 1,
+                       rate_max.value);
+  }
   if (rails.size() * groups == 1) return {};
   return wrong("/network/spines", "0, but there are " + std::to_string(rails.size() * groups) +
                                       " leaves (rails times groups of hosts), which only a spine "
@@ -275,7 +303,12 @@ std::optional<PartKind> host_part_kind(std::string_view name) {
 
 Status check_hardware(const Hardware& hardware) {
   if (hardware.hosts.empty()) return wrong("/hosts", "there is none");
+  if (hardware.hosts.size() > kinds_max) {
+    return wrong("/hosts", std::to_string(hardware.hosts.size()) + " kinds of host: at most " +
+                               std::to_string(kinds_max));
+  }
   std::uint64_t hosts = 0;
+  std::uint64_t of_all = 0;
   for (std::size_t kind = 0; kind < hardware.hosts.size(); ++kind) {
     const std::string place = in_list("", "hosts", kind);
     LARDER_CHECK(HostCheck(place, hardware.hosts[kind]).run());
@@ -288,6 +321,12 @@ Status check_hardware(const Hardware& hardware) {
     hosts += hardware.hosts[kind].count;
     if (hosts > hosts_max) {
       return wrong(place + "/count", "more than " + std::to_string(hosts_max) + " hosts in all");
+    }
+    const HardwareHost& host = hardware.hosts[kind];
+    of_all += std::uint64_t{host.count} * std::max(host.parts.size(), host.links.size());
+    if (of_all > of_all_max) {
+      return wrong(place + "/count", "more than " + std::to_string(of_all_max) +
+                                         " parts or links of all hosts together");
     }
   }
   return check_network(hardware, hosts);

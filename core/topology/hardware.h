@@ -98,10 +98,10 @@ struct Hardware {
 };
 
 // Whether such a cluster can be: names are there and unique, links join what can be joined, rates
-// and capacities are above zero and below what is absurd, PCIe is a tree, every part of a host has
-// a path to a NIC, all hosts reach each other. The error is bad_file, and begins with the place as
-// a JSON pointer into the file, such as "/hosts/0/links/3/between/1: 'gpu9' is no part of this
-// host".
+// and capacities are above zero and below what is absurd, as is how many of all there are, PCIe is
+// a tree, every part of a host has a path to a NIC, all hosts reach each other. The error is
+// bad_file, and begins with the place as a JSON pointer into the file, such as
+// "/hosts/0/links/3/between/1: 'gpu9' is no part of this host".
 Status check_hardware(const Hardware& hardware);
 
 // Common machines, with 8 hosts of the one kind; docs/simulator.md has the source of each number.

@@ -4,6 +4,7 @@
 
 #include "core/base/printable.h"
 #include "core/topology/hardware.h"
+#include "core/topology/link_rates.h"
 
 // docs/simulator.md, "Hardware", says where each of these numbers comes from.
 
@@ -17,20 +18,12 @@ constexpr std::uint32_t hosts_of_a_preset = 8;
 constexpr std::uint32_t hosts_per_leaf = 32;
 constexpr std::uint32_t spines = 4;
 
-// PCIe: raw bits of the lanes, line code 128/130, and of each packet of 256 bytes of payload 24
-// more of framing, header and checksum.
-constexpr Bytes pcie(std::uint64_t giga_transfers, std::uint64_t lanes) {
-  return {giga_transfers * 1'000'000'000 * lanes / 8 * 128 / 130 * 256 / 280};
-}
-constexpr Bytes pcie3_x8 = pcie(8, 8);
-constexpr Bytes pcie4_x16 = pcie(16, 16);
-constexpr Bytes pcie5_x16 = pcie(32, 16);
+constexpr Bytes pcie3_x8 = pcie_rate(80, 8);
+constexpr Bytes pcie4_x16 = pcie_rate(160, 16);
+constexpr Bytes pcie5_x16 = pcie_rate(320, 16);
 constexpr Bytes nvme{6'500'000'000};
 
-// A port of so many Gbit/s: RoCE v2 frames of 4,096 bytes of payload take 82 more on the wire.
-constexpr Bytes port(std::uint64_t gigabits) {
-  return {gigabits * 1'000'000'000 / 8 * 4096 / 4178};
-}
+constexpr Bytes port(std::uint64_t gigabits) { return port_rate(gigabits * 1'000); }
 
 // Of what the pins could, a stream of copies gets four fifths.
 constexpr Bytes sustained(std::uint64_t peak) { return {peak / 5 * 4}; }

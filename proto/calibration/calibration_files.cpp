@@ -19,7 +19,13 @@ constexpr std::uint32_t clients_max = 1'024;
 constexpr std::uint32_t batch_max = 16'384;
 constexpr std::size_t runs_max = 1'000;
 constexpr Bytes value_max{std::uint64_t{1} << 40};
-constexpr std::uint64_t figure_max = 1'000'000'000'000'000;  // of nanoseconds, of bytes a second
+constexpr std::uint64_t rate_max = 1'000'000'000'000'000;  // bytes a second
+constexpr std::uint64_t rate_min = 1'000'000;
+constexpr std::uint64_t time_max = 1'000'000'000'000;  // nanoseconds of a step, a call or a run
+constexpr std::uint64_t calls_max = 1'000'000'000'000;
+constexpr std::size_t text_bytes_max = 200;
+constexpr std::size_t workloads_max = 10'000;
+constexpr std::size_t not_measured_max = 100;
 
 // ---- reading ------------------------------------------------------------------------------------
 
@@ -29,6 +35,15 @@ Status in_range(const JsonObject& object, std::string_view key, std::uint64_t va
   return wrong_json(object.place(key), std::to_string(value) + " is not from " +
                                            std::to_string(range.first) + " to " +
                                            std::to_string(range.second));
+}
+
+// A text that people are shown.
+Status read_text(const JsonObject& object, std::string_view key, std::string& text) {
+  LARDER_TRY(text, object.text(key));
+  if (text.size() <= text_bytes_max && printable(text) == text) return {};
+  return wrong_json(object.place(key), "wants at most " + std::to_string(text_bytes_max) +
+                                           " bytes of text without control characters, not " +
+                                           in_quotes(text));
 }
 
 // One of a table of names.
@@ -53,14 +68,14 @@ Status read_machine(const json& value, const std::string& place, CalibratedMachi
                               {.needed = {"processor", "cores", "memory_bytes", "cache_bytes",
                                           "kernel", "program", "date", "others_permille"},
                                .allowed = {}}));
-  LARDER_TRY(machine.processor, object.text("processor"));
+  LARDER_CHECK(read_text(object, "processor", machine.processor));
   LARDER_CHECK(object.number("cores", machine.cores));
   LARDER_CHECK(in_range(object, "cores", machine.cores, {1, cores_max}));
   LARDER_CHECK(object.number("memory_bytes", machine.memory));
   LARDER_CHECK(object.number("cache_bytes", machine.cache));
-  LARDER_TRY(machine.kernel, object.text("kernel"));
-  LARDER_TRY(machine.program, object.text("program"));
-  LARDER_TRY(machine.date, object.text("date"));
+  LARDER_CHECK(read_text(object, "kernel", machine.kernel));
+  LARDER_CHECK(read_text(object, "program", machine.program));
+  LARDER_CHECK(read_text(object, "date", machine.date));
   LARDER_CHECK(object.number("others_permille", machine.others_permille));
   return in_range(object, "others_permille", machine.others_permille, {0, 1'000});
 }
@@ -70,20 +85,23 @@ Status read_not_measured(const JsonObject& file, std::vector<NotMeasured>& not_m
   return file.each("not_measured", [&](const json& value, const std::string& place) -> Status {
     LARDER_TRY(const JsonObject object,
                JsonObject::make(value, place, {.needed = {"what", "why"}, .allowed = {}}));
+    if (not_measured.size() == not_measured_max) {
+      return wrong_json(place, "there are " + std::to_string(not_measured_max) + " already");
+    }
     NotMeasured& each = not_measured.emplace_back();
-    LARDER_TRY(each.what, object.text("what"));
-    LARDER_TRY(each.why, object.text("why"));
-    return {};
+    LARDER_CHECK(read_text(object, "what", each.what));
+    return read_text(object, "why", each.why);
   });
 }
 
-Status read_figure(const json& value, const std::string& place, Figure& figure) {
+Status read_figure(const json& value, const std::string& place, std::uint64_t most,
+                   Figure& figure) {
   LARDER_TRY(const JsonObject object,
              JsonObject::make(value, place, {.needed = {"value", "low", "high"}, .allowed = {}}));
   LARDER_CHECK(object.number("value", figure.value));
   LARDER_CHECK(object.number("low", figure.low));
   LARDER_CHECK(object.number("high", figure.high));
-  LARDER_CHECK(in_range(object, "high", figure.high, {0, figure_max}));
+  LARDER_CHECK(in_range(object, "high", figure.high, {0, most}));
   if (figure.low <= figure.value && figure.value <= figure.high) return {};
   return wrong_json(place, std::to_string(figure.value) + " does not lie between its bounds, " +
                                std::to_string(figure.low) + " and " + std::to_string(figure.high));
@@ -100,10 +118,14 @@ Status read_transport(const json& value, const std::string& place,
     return wrong_json(object.place("transport"), "it stands above already");
   }
   for (const auto& [name, member] : cost_names) {
-    LARDER_CHECK(read_figure(object.at(name), object.place(name), each.costs.*member));
+    const bool rate = member == &CallCosts::thread_rate;
+    LARDER_CHECK(read_figure(object.at(name), object.place(name), rate ? rate_max : time_max,
+                             each.costs.*member));
   }
-  if (each.costs.thread_rate.low == 0) {
-    return wrong_json(object.place("thread_bytes_per_second"), "a thread moves at least one byte");
+  if (each.costs.thread_rate.low < rate_min) {
+    return wrong_json(object.place("thread_bytes_per_second"),
+                      std::to_string(each.costs.thread_rate.low) + ": a thread moves at least " +
+                          std::to_string(rate_min) + " bytes a second");
   }
   transports.push_back(each);
   return {};
@@ -138,11 +160,13 @@ Status read_run(const json& value, const std::string& place, std::vector<Workloa
   LARDER_CHECK(object.number("client_cpu_ns", run.client_cpu));
   LARDER_CHECK(object.number("others_cpu_ns", run.others_cpu));
   LARDER_CHECK(
-      in_range(object, "time_ns", static_cast<std::uint64_t>(run.time.count()), {1, figure_max}));
+      in_range(object, "time_ns", static_cast<std::uint64_t>(run.time.count()), {1, time_max}));
   LARDER_CHECK(in_range(object, "moved_bytes", run.moved.value, {1, std::uint64_t{1} << 60}));
-  LARDER_CHECK(in_range(object, "calls", run.calls, {1, figure_max}));
+  LARDER_CHECK(in_range(object, "calls", run.calls, {1, calls_max}));
   LARDER_CHECK(
-      in_range(object, "p50_ns", static_cast<std::uint64_t>(run.p50.count()), {1, figure_max}));
+      in_range(object, "p50_ns", static_cast<std::uint64_t>(run.p50.count()), {1, time_max}));
+  LARDER_CHECK(
+      in_range(object, "p99_ns", static_cast<std::uint64_t>(run.p99.count()), {1, time_max}));
   if (run.p99 < run.p50) {
     return wrong_json(object.place("p99_ns"), std::to_string(run.p99.count()) + " is below p50_ns");
   }
@@ -174,6 +198,9 @@ Status read_measured(const json& value, const std::string& place,
     return wrong_json(object.place("runs"), std::to_string(each.runs.size()) +
                                                 " runs, but the first workload has " +
                                                 std::to_string(workloads.front().runs.size()));
+  }
+  if (workloads.size() == workloads_max) {
+    return wrong_json(place, "there are " + std::to_string(workloads_max) + " already");
   }
   workloads.push_back(std::move(each));
   return {};

@@ -12,6 +12,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t file_max = 16 << 20;
+constexpr int depth_max = 64;  // what looks into a value calls itself for each list and object
 constexpr std::uint64_t number_max = std::uint64_t{1} << 62;
 
 std::string listed(const JsonObject::Names& names) {
@@ -34,7 +35,12 @@ Result<json> parse_json(std::string_view text) {
   }
   std::vector<std::set<std::string>> keys;
   std::string doubled;
-  const auto look = [&](int, json::parse_event_t event, json& parsed) {
+  bool deep = false;
+  const auto look = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (depth > depth_max) {
+      deep = true;
+      return false;
+    }
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && doubled.empty() &&
@@ -45,6 +51,10 @@ Result<json> parse_json(std::string_view text) {
   };
   try {
     json value = json::parse(text, look);
+    if (deep) {
+      return wrong_json("", "lists and objects inside each other more than " +
+                                std::to_string(depth_max) + " deep");
+    }
     if (!doubled.empty()) return wrong_json("", in_quotes(doubled) + " stands twice in one object");
     return value;
   } catch (const json::exception& error) {
@@ -54,8 +64,8 @@ Result<json> parse_json(std::string_view text) {
 
 Result<JsonObject> JsonObject::make(const json& value, std::string place, const Keys& keys) {
   if (!value.is_object()) {
-    return wrong_json(place, std::string(value.type_name()) + " where an object belongs, with " +
-                                 listed(keys.needed));
+    return wrong_json(place, std::string(value.type_name()) + " where an object belongs" +
+                                 (keys.needed.empty() ? "" : ", with " + listed(keys.needed)));
   }
   for (const auto& [key, unused] : value.items()) {
     if (!std::ranges::count(keys.needed, key) && !std::ranges::count(keys.allowed, key)) {

@@ -18,7 +18,8 @@ namespace larder {
 // How files of ours that are JSON are read: strictly, and each error (bad_file) begins with the
 // place as a JSON pointer, or with line and column where the text is no JSON.
 
-// A text of at most 16 MiB, without keys that stand twice in one object.
+// A text of at most 16 MiB, without keys that stand twice in one object, and no deeper than 64
+// lists and objects.
 Result<nlohmann::json> parse_json(std::string_view text);
 
 // "PLACE: WHAT" as the error.

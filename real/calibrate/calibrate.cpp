@@ -11,6 +11,7 @@
 #include "proto/hardware/hardware_file.h"
 #include "real/calibrate/call_costs.h"
 #include "real/calibrate/machine_rates.h"
+#include "real/rpc/log.h"
 #include "real/system/machine_facts.h"
 
 namespace larder::real {
@@ -19,9 +20,8 @@ namespace {
 using Operation = Workload::Operation;
 using Progress = std::function<void(double, const std::string&)>;
 
-constexpr std::uint32_t cost_runs = 9;               // CostRuns has so many
-constexpr Bytes call_max{32 << 20};                  // of a batch: longer ones tell nothing new
-constexpr std::uint64_t nic_messages = 200'000'000;  // assumed: TCP comes nowhere near
+constexpr std::uint32_t cost_runs = 9;  // CostRuns has so many
+constexpr Bytes call_max{32 << 20};     // of a batch: longer ones tell nothing new
 
 struct Clients {
   std::uint32_t clients;
@@ -44,6 +44,8 @@ class Calibrator {
     Calibration calibration;
     calibration.measurements.machine = describe_machine();
     LARDER_CHECK(check_memory());
+    calibration.nics = read_nics();
+    log_excluded(calibration.nics);
     LARDER_CHECK(measure_machine(calibration.measurements.machine.cores));
     for (const Workload& workload : plan_.workloads) {
       calibration.measurements.workloads.push_back({.workload = workload, .runs = {}});
@@ -130,32 +132,17 @@ class Calibrator {
         {.what = "registration", .why = "this version has no verbs transport, which registers"}};
     calibration.costs.machine = measurements.machine;
     calibration.costs.not_measured = measurements.not_measured;
-    calibration.host = host(measurements.machine, calibration.costs);
-  }
-
-  // One socket with all memory, and a NIC that carries what loopback does.
-  Hardware host(const CalibratedMachine& machine, const CalibratedCosts& costs) const {
-    const Bytes memory_rate{figure_of(memory_rates_).value};
-    const Bytes loopback{figure_of(loopback_rates_).value};
-    HardwareHost host{
-        .name = "this-machine",
-        .cores = machine.cores,
-        .parts = {{.name = "socket0", .kind = PartKind::socket},
-                  {.name = "dram0", .kind = PartKind::dram, .capacity = machine.memory},
-                  {.name = "root0", .kind = PartKind::root_port},
-                  {.name = "nic0",
-                   .kind = PartKind::nic,
-                   .per_second = loopback,
-                   .messages_per_second = nic_messages}},
-        .links = {{.between = {"socket0", "dram0"}, .per_second = memory_rate, .shared = true},
-                  {.between = {"socket0", "root0"}, .per_second = loopback},
-                  {.between = {"root0", "nic0"}, .per_second = loopback}},
-        .costs = {.tcp_per_second = loopback}};
-    if (const CallCosts* tcp = costs.find(CalibratedTransport::tcp)) {
+    calibration.rates = {.cores = measurements.machine.cores,
+                         .memory = measurements.machine.memory,
+                         .memory_per_second = {figure_of(memory_rates_).value},
+                         .loopback_per_second = {figure_of(loopback_rates_).value}};
+    HardwareHost host = machine_host(read_numa_nodes(), calibration.nics, calibration.rates);
+    host.costs.tcp_per_second = calibration.rates.loopback_per_second;
+    if (const CallCosts* tcp = calibration.costs.find(CalibratedTransport::tcp)) {
       host.costs.tcp_per_second = {tcp->thread_rate.value};
       host.costs.completion = Duration(static_cast<std::int64_t>(tcp->message.value));
     }
-    return {.hosts = {std::move(host)}, .network = {.nic_to_leaf = Duration(0)}};
+    calibration.host = {.hosts = {std::move(host)}, .network = {.nic_to_leaf = Duration(0)}};
   }
 
   const CalibrationPlan& plan_;
@@ -212,6 +199,12 @@ Duration duration_of(const CalibrationPlan& plan) {
   const auto runs =
       static_cast<std::int64_t>(plan.workloads.size() + cost_runs * transport_names.size());
   return plan.runs * (runs * each + 2 * plan.machine_time);
+}
+
+void log_excluded(const MachineNics& nics) {
+  for (const auto& [name, reason] : nics.excluded) {
+    log(LogLevel::warn, "calibrate", "a NIC is not used", {{"nic", name}, {"why", reason}});
+  }
 }
 
 Result<Calibration> calibrate(const CalibrationPlan& plan, const Progress& progress) {

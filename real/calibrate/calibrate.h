@@ -8,6 +8,8 @@
 #include "core/topology/hardware.h"
 #include "proto/calibration/calibration.h"
 #include "real/calibrate/workload_pool.h"
+#include "real/system/machine_host.h"
+#include "real/system/nics.h"
 
 namespace larder::real {
 
@@ -28,17 +30,22 @@ CalibrationPlan quick_plan();
 Duration duration_of(const CalibrationPlan& plan);
 
 struct Calibration {
+  MachineRates rates;
+  MachineNics nics;  // those that are usable are in `host`
   Hardware host;
   CalibratedCosts costs;
   Measurements measurements;
 };
 
-// Measures. `progress` hears the share that is done, and what is measured now. Each run of all
-// workloads comes after the one before, so that what changes slowly on the machine is in the
-// spread. Errors: no_available_handle (the machine has not memory enough); of the pools and their
-// calls.
+// Measures. Each NIC that is not used is logged, with the reason. `progress` hears the share that
+// is done, and what is measured now. Each run of all workloads comes after the one before, so that
+// what changes slowly on the machine is in the spread. Errors: no_available_handle (the machine has
+// not memory enough); of the pools and their calls.
 Result<Calibration> calibrate(const CalibrationPlan& plan,
                               const std::function<void(double, const std::string&)>& progress);
+
+// A warning for each NIC that is not used, with the reason.
+void log_excluded(const MachineNics& nics);
 
 // host.json, costs.json and measured.json.
 struct CalibrationFile {

@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "real/daemon/descriptor.h"
 #include "real/rpc/loop.h"
@@ -29,6 +30,7 @@ namespace {
 
 constexpr std::size_t block = std::size_t{64} << 20;  // twice what the largest caches hold
 constexpr std::size_t write_bytes = std::size_t{1} << 20;
+constexpr std::size_t shown_bytes_max = 190;  // of a text in a file of ours
 
 Bytes per_second(std::uint64_t bytes, Duration time) {
   return {static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 /
@@ -72,7 +74,7 @@ std::string value_in(const char* path, std::string_view name) {
     if (!line.starts_with(name)) continue;
     const std::size_t colon = line.find(':');
     const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? "" : line.substr(begin);
+    return begin == std::string::npos ? "" : printable(line.substr(begin), shown_bytes_max);
   }
   return "";
 }
@@ -149,7 +151,7 @@ CalibratedMachine describe_machine() {
                             .date = {},
                             .others_permille = 0};
   utsname name{};
-  if (::uname(&name) == 0) machine.kernel = name.release;
+  if (::uname(&name) == 0) machine.kernel = printable(name.release, shown_bytes_max);
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   ::gmtime_r(&now, &parts);

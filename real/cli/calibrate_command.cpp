@@ -39,14 +39,21 @@ std::string costs_text(const CalibratedCosts& costs) {
 
 std::string to_text(const Calibration& calibration, const std::string& directory) {
   const CalibratedMachine& machine = calibration.measurements.machine;
-  const HardwareHost& host = calibration.host.hosts.front();
   std::string text = fmt::format(
       "{}, {} cores, {}; others used {:.1f} % of the processors meanwhile\n"
       "memory {:.2f} GB/s read and written, loopback {:.2f} GB/s of one connection\n",
       machine.processor, machine.cores, size_text(machine.memory),
       static_cast<double>(machine.others_permille) / 10,
-      static_cast<double>(host.links[0].per_second.value) / 1e9,
-      static_cast<double>(host.links[1].per_second.value) / 1e9);
+      static_cast<double>(calibration.rates.memory_per_second.value) / 1e9,
+      static_cast<double>(calibration.rates.loopback_per_second.value) / 1e9);
+  for (const MachineNic& nic : calibration.nics.usable) {
+    text += fmt::format("NIC {} {:.2f} GB/s{}\n", printable(nic.name),
+                        static_cast<double>(nic.per_second.value) / 1e9,
+                        nic.numa_node ? fmt::format(", at NUMA node {}", *nic.numa_node) : "");
+  }
+  if (calibration.nics.usable.empty()) {
+    text += "no NIC can be used: host.json has one that carries what loopback does\n";
+  }
   text += costs_text(calibration.costs);
   for (const auto& [what, why] : calibration.measurements.not_measured) {
     text += fmt::format("not measured: {}: {}\n", what, why);

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <limits>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include "real/system/kernel_files.h"
 
 namespace larder::real {
 namespace {
@@ -18,48 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-
-std::vector<std::string> lines_of(const fs::path& path) {
-  std::vector<std::string> lines;
-  std::ifstream file(path);
-  std::string line;
-  while (std::getline(file, line)) lines.push_back(std::move(line));
-  return lines;
-}
-
-// The first line; empty where there is no such file.
-std::string text_of(const fs::path& path) {
-  const auto lines = lines_of(path);
-  return lines.empty() ? "" : lines.front();
-}
-
-std::vector<std::string> words_of(std::string_view line) {
-  std::istringstream stream{std::string(line)};
-  std::vector<std::string> words;
-  std::string word;
-  while (stream >> word) words.push_back(std::move(word));
-  return words;
-}
-
-template <class Number = std::uint64_t>
-std::optional<Number> number_of(std::string_view text, int base = 10) {
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return number;
-}
-
-// The names in a directory, in order.
-std::vector<std::string> names_in(const fs::path& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator each(directory, error); !error && each != fs::directory_iterator();
-       each.increment(error)) {
-    names.push_back(each->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
-}
 
 // "MemTotal:   16384 kB"
 std::optional<std::uint64_t> field_of(const std::vector<std::string>& lines,
@@ -208,12 +165,6 @@ void read_network(const fs::path& proc, MachineFacts& facts) {
     facts.congestion = MachineFacts::CongestionControl{
         .current = current, .available = text_of(net / "ipv4/tcp_available_congestion_control")};
   }
-}
-
-// "4: ACTIVE" without the number.
-std::string behind_colon(const std::string& text) {
-  const std::size_t colon = text.find(": ");
-  return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
 void read_verbs(const fs::path& root, MachineFacts& facts) {

@@ -31,6 +31,7 @@ constexpr double socket_memory_share = 0.09375;
 constexpr Bytes queue_pair = 64_KiB;
 constexpr std::uint64_t pages_of_filled_segment = 4096;
 constexpr Bytes contribution_step = 1_MiB;
+constexpr Bytes asked_max = 1024_TiB;
 // Metadata, beside the bytes of the names.
 constexpr Bytes master_object = 225_B;
 constexpr Bytes master_object_of_group = 80_B;
@@ -297,6 +298,15 @@ Status check(const BudgetConfig& config) {
         fmt::format("{} replicas lie on as many hosts, and there are {}", config.replicas, hosts));
   }
   LARDER_CHECK(config.watermarks.check());
+  // Their sums are far from 64 bits.
+  for (const std::optional<Bytes>& asked :
+       {config.host_cache, config.contributed, config.staging, config.reserve}) {
+    if (asked.value_or(Bytes{}) > asked_max) {
+      return failed(
+          ErrorCode::invalid_params,
+          fmt::format("{} are asked for; at most {}", size_text(*asked), size_text(asked_max)));
+    }
+  }
   const bool no_gpus = std::ranges::none_of(
       config.hardware.hosts, [](const auto& host) { return count_of(host, PartKind::gpu) > 0; });
   if (config.host_cache && *config.host_cache > Bytes{} && (config.engines == 0 || no_gpus)) {

@@ -11,6 +11,7 @@ namespace larder::sim {
 namespace {
 
 constexpr Bytes call_bytes_max{std::uint64_t{2} << 30};
+constexpr std::uint64_t items_max = 65'536;
 
 // Which costs are fitted; the others are taken as they were measured.
 std::vector<std::size_t> free_costs(CalibratedTransport transport) {
@@ -168,19 +169,6 @@ class Transport {
   std::vector<std::vector<double>> fits_;  // to the middle, then to each run
 };
 
-Status check(const Hardware& host, const Measurements& measurements) {
-  if (host.hosts.size() != 1 || host.hosts.front().cores == 0) {
-    return failed(ErrorCode::invalid_params,
-                  "the machine is one kind of host with its \"cores\", as calibrate writes it");
-  }
-  for (const auto& [workload, runs] : measurements.workloads) {
-    if (workload.size * workload.batch <= call_bytes_max) continue;
-    return failed(ErrorCode::invalid_params,
-                  to_string(workload) + ": a call has more than 2 GiB, which is not simulated");
-  }
-  return {};
-}
-
 }  // namespace
 
 double Compared::error() const { return std::abs(predicted.value / measured.value - 1); }
@@ -202,22 +190,41 @@ std::optional<Errors> Validation::errors(const Which& which) const {
   return Errors{.median = middle(all), .worst = std::ranges::max(all)};
 }
 
+Status check_calibration(const Hardware& host, const CalibratedCosts& costs,
+                         const Measurements& measurements) {
+  const auto wrong = [](std::string what) {
+    return failed(ErrorCode::invalid_params, std::move(what));
+  };
+  if (host.hosts.size() != 1 || host.hosts.front().cores == 0) {
+    return wrong("the machine is one kind of host with its \"cores\", as calibrate writes it");
+  }
+  for (const auto& [workload, runs] : measurements.workloads) {
+    const std::string which = to_string(workload);
+    if (costs.find(workload.transport) == nullptr) {
+      return wrong(which + ": there are no costs of this transport");
+    }
+    if (workload.size * workload.batch > call_bytes_max) {
+      return wrong(which + ": a call has more than 2 GiB, which is not simulated");
+    }
+    if (std::uint64_t{workload.clients} * workload.batch > items_max) {
+      return wrong(which + ": more than " + std::to_string(items_max) +
+                   " items at once, which are not simulated");
+    }
+  }
+  return {};
+}
+
 Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
                             const Measurements& measurements, const ValidationRules& rules,
                             const std::function<void(double)>& progress) {
-  LARDER_CHECK(check(host, measurements));
+  LARDER_CHECK(check_calibration(host, costs, measurements));
   const SimulatedMachine machine{.host = host, .cache = costs.machine.cache};
   std::vector<std::pair<CalibratedTransport, Transport>> transports;
   for (const MeasuredWorkload& each : measurements.workloads) {
     const CalibratedTransport transport = each.workload.transport;
     auto found = std::ranges::find(transports, transport, [](const auto& t) { return t.first; });
     if (found == transports.end()) {
-      const CallCosts* known = costs.find(transport);
-      if (known == nullptr) {
-        return failed(ErrorCode::invalid_params,
-                      to_string(each.workload) + ": there are no costs of this transport");
-      }
-      transports.emplace_back(transport, Transport(machine, *known, rules));
+      transports.emplace_back(transport, Transport(machine, *costs.find(transport), rules));
       found = transports.end() - 1;
     }
     found->second.add(each);

@@ -65,6 +65,12 @@ struct ValidationRules {
   std::uint64_t seed = 1;
 };
 
+// Whether that can be simulated. Errors: invalid_params (the host's cores are not told, there is
+// more than one kind of host, costs of a transport are missing, a call is larger than 2 GiB, or
+// more than 65,536 items are asked for at once).
+Status check_calibration(const Hardware& host, const CalibratedCosts& costs,
+                         const Measurements& measurements);
+
 // Simulates the workloads with the costs, after fitting these. Of the workloads over each
 // transport, as they stand in the file, every second one, beginning with the first, is fitted on;
 // the others are what the result is judged by. What the master does is taken as measured; what is
@@ -72,8 +78,7 @@ struct ValidationRules {
 // the squared logarithms of predicted over measured throughput is small, and, with little weight,
 // of fitted over measured costs.
 //
-// Errors: invalid_params (the host's cores are not told, there is more than one kind of host, costs
-// of a transport are missing, a call is larger than 2 GiB).
+// Errors: of check_calibration.
 Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
                             const Measurements& measurements, const ValidationRules& rules,
                             const std::function<void(double)>& progress);

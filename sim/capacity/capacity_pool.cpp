@@ -16,7 +16,15 @@ namespace larder::sim {
 Result<std::unique_ptr<CapacityPool>> CapacityPool::make(Kernel& kernel, const Topology& topology,
                                                          Fabric* fabric, const PoolConfig& config) {
   LARDER_CHECK(config.check(topology));
-  return std::unique_ptr<CapacityPool>(new CapacityPool(kernel, topology, fabric, config));
+  std::unique_ptr<CapacityPool> pool(new CapacityPool(kernel, topology, fabric, config));
+  for (const auto& node : pool->nodes_) {
+    const Status joined = node->join_now();
+    if (joined) continue;
+    return failed(ErrorCode::invalid_params, "the master refuses node " +
+                                                 std::to_string(node->place().number) + ": " +
+                                                 joined.error().facts().detail);
+  }
+  return pool;
 }
 
 CapacityPool::CapacityPool(Kernel& kernel, const Topology& topology, Fabric* fabric,
@@ -41,7 +49,6 @@ CapacityPool::CapacityPool(Kernel& kernel, const Topology& topology, Fabric* fab
     if (fabric != nullptr && topology.hardware_of(host).cores > 0) {
       nodes_.back()->set_threads(fabric->add_threads(host, config_.threads.node));
     }
-    nodes_.back()->join_now();
   }
 }
 

@@ -64,7 +64,7 @@ class CapacityPool final : public PagePool,
   };
 
   // `topology` and `fabric` outlive it; without a fabric (nullptr) transfers take no time.
-  // Errors: of PoolConfig::check.
+  // Errors: of PoolConfig::check; invalid_params where the master refuses a node.
   static Result<std::unique_ptr<CapacityPool>> make(Kernel& kernel, const Topology& topology,
                                                     Fabric* fabric, const PoolConfig& config);
   ~CapacityPool() override;

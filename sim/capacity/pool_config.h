@@ -53,6 +53,9 @@ struct PoolThreads {
   std::optional<std::uint32_t> master_host = {};  // none: the master has a core to itself
 };
 
+// The most that a master takes of one node.
+inline constexpr Bytes node_bytes_max{std::uint64_t{1} << 48};
+
 // A node: so much of one memory of a host.
 struct PoolNodeShape {
   PartId memory;

@@ -1,6 +1,7 @@
 #include "sim/capacity/pool_node.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/assert.h"
@@ -18,6 +19,7 @@ class PoolNode::Call final : public MasterCall {
   Call(MasterServer& server, PoolNode& node) : MasterCall(server), node_(node) {}
 
   bool good = false;
+  std::optional<Error> refusal;    // why it is not good
   NodeRegistered registered;       // if it was that
   std::uint64_t registration = 0;  // with which it was sent
   std::uint64_t life = 0;
@@ -25,6 +27,8 @@ class PoolNode::Call final : public MasterCall {
  private:
   void answered(std::uint32_t, const Answer& answer) override {
     good = answer.has_value();
+    refusal.reset();
+    if (!good) refusal = answer.error();
     const auto* value = good ? std::get_if<NodeRegistered>(&*answer) : nullptr;
     if (value != nullptr) registered = *value;
   }
@@ -75,16 +79,18 @@ void PoolNode::register_now(Call& call) {
   call.life = lives_;
 }
 
-void PoolNode::join_now() {
+Status PoolNode::join_now() {
   renew();
   register_now(*registering_);
   server_.apply_now(*registering_);
+  if (!registering_->good) return std::unexpected(*registering_->refusal);
   reporting_->request.body = ReportInventory{
       .incarnation = incarnation_, .registration = registration_, .last = true, .items = {}};
   server_.apply_now(*reporting_);
   taken_epoch_ = registering_->registered.epoch;
   // Nodes do not beat in step.
   kernel_.arm_in(heartbeat_, timing_.heartbeat * (place_.number % 64 + 1) / 64);
+  return {};
 }
 
 void PoolNode::lose(bool silent) {
@@ -122,6 +128,7 @@ void PoolNode::meet_master() {
 }
 
 void PoolNode::send_registration() {
+  refused_ = false;
   for (Call* call : {registering_.get(), reporting_.get()}) server_.recall(*call);
   if (registering_->under_way() || reporting_->under_way()) return;  // its answer begins anew
   register_now(*registering_);
@@ -136,9 +143,14 @@ void PoolNode::answered(Call& call) {
   if (!reachable()) return;
   if (&call == registering_.get()) {
     if (!current(call)) return send_registration();
-    if (!call.good) {  // it was given up meanwhile: everything is retired, and it is a new one
-      renew();
+    if (!call.good && call.refusal->code() == ErrorCode::node_lost) {
+      renew();  // it was given up meanwhile: everything is retired, and it is a new one
       return send_registration();
+    }
+    if (!call.good) {  // it asks again after a heartbeat's time, as core/node does
+      refused_ = true;
+      kernel_.arm_in(heartbeat_, timing_.heartbeat);
+      return;
     }
     if (call.registered.retire_everything) held_.clear();
     reported_ = 0;
@@ -194,6 +206,7 @@ void PoolNode::send_report() {
 }
 
 void PoolNode::heartbeat() {
+  if (refused_) return send_registration();
   kernel_.arm_in(heartbeat_, timing_.heartbeat);
   if (heartbeat_call_->under_way()) return;
   heartbeat_call_->request.body =

@@ -62,8 +62,8 @@ class PoolNode {
   // And can be reached.
   bool reachable() const { return alive_ && connected_; }
 
-  // Registers with an empty report, before the simulation begins.
-  void join_now();
+  // Registers with an empty report, before the simulation begins. Errors: what the master refuses.
+  Status join_now();
   // Its process ends, with all that it held. `silent`: its host is gone too, so that nobody is
   // told.
   void lose(bool silent);
@@ -121,7 +121,8 @@ class PoolNode {
   Epoch taken_epoch_;  // in which its report was last taken
   bool alive_ = false;
   bool connected_ = true;
-  Instant free_at_{};  // its thread
+  bool refused_ = false;  // by the master, when it registered; it waits before it does so again
+  Instant free_at_{};     // its thread
   std::optional<ThreadsId> threads_;
 
   std::vector<HeldExtent> held_;  // while it is being reported

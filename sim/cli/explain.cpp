@@ -36,8 +36,8 @@ using terminal::with_thousands;
 
 struct ExplainArguments {
   std::string directory;
-  std::string request;
-  std::string key;
+  std::optional<std::string> request;
+  std::optional<std::string> key;
   bool bottleneck = false;
   bool json = false;
 };
@@ -303,12 +303,13 @@ ordered_json to_json(const Run& run, const Explainer& explainer, const std::vect
 
 // ---- the command --------------------------------------------------------------------------------
 
-Result<std::optional<std::uint64_t>> number_of(const char* flag, const std::string& text) {
-  if (text.empty()) return std::nullopt;
+Result<std::optional<std::uint64_t>> number_of(const char* flag,
+                                               const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
   std::uint64_t number = 0;
-  if (terminal::parse_number(text, number)) return number;
+  if (terminal::parse_number(*text, number)) return number;
   return failed(ErrorCode::invalid_params,
-                std::string(flag) + ": " + in_quotes(text) + " is no number of the trace");
+                std::string(flag) + ": " + in_quotes(*text) + " is no number of the trace");
 }
 
 Result<PerfectCache> perfect_cache(const Setting& setting, const TraceArguments& trace) {

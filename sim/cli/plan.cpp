@@ -22,6 +22,7 @@
 #include "core/base/printable.h"
 #include "core/base/size_text.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/jobs.h"
 #include "sim/cli/run_progress.h"
 #include "sim/cli/setting_arguments.h"
 #include "sim/cli/split.h"
@@ -160,10 +161,13 @@ class Planner {
 Status set_prices(Setting& setting, const std::vector<std::string>& prices) {
   for (const std::string& text : prices) {
     const std::size_t sign = text.find('=');
+    constexpr double price_max = 1e9;
     double price = 0;
-    if (sign == std::string::npos || !terminal::parse_number(text.substr(sign + 1), price)) {
+    if (sign == std::string::npos || !terminal::parse_number(text.substr(sign + 1), price) ||
+        !(price >= 0 && price <= price_max)) {
       return failed(ErrorCode::invalid_params,
-                    "--price: " + in_quotes(text) + " is not KIND=AMOUNT");
+                    "--price: " + in_quotes(text) +
+                        " is not KIND=AMOUNT, with an amount from 0 to 1000000000");
     }
     const std::string kind = text.substr(0, sign);
     const auto host = std::ranges::find(setting.hardware.hosts, kind, &HardwareHost::name);
@@ -391,9 +395,10 @@ Status write_plan(const std::string& directory, const std::string& text) {
 }
 
 Status plan(PlanArguments& arguments) {
-  if (arguments.jobs == 0 || arguments.fleets == 0) {
-    return failed(ErrorCode::invalid_params, "--jobs and --fleets must be at least 1");
+  if (arguments.fleets == 0) {
+    return failed(ErrorCode::invalid_params, "--fleets must be at least 1");
   }
+  LARDER_CHECK(check_jobs(arguments.jobs));
   Plan plan;
   for (const std::string& text : arguments.slos) {
     LARDER_TRY(Slo slo, parse_slo(text));
@@ -447,7 +452,8 @@ void add_plan(CLI::App& app, Status& outcome) {
                        "How many different numbers of hosts of a kind are tried");
   terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
   add_setting_arguments(*command, arguments->setting);
-  command->add_option("--out", arguments->out, "A directory, for plan.json");
+  command->add_option("--out", arguments->out, "A directory, for plan.json")
+      ->check(terminal::not_empty());
   command->add_flag("--json", arguments->json, "Print what plan.json has");
   command->callback([arguments, &outcome] { outcome = plan(*arguments); });
 }

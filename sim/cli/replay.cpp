@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/run_directory.h"
 #include "sim/cli/run_progress.h"
 #include "sim/cli/run_text.h"
 #include "sim/cli/setting_arguments.h"
-#include "sim/cli/text_file.h"
 #include "sim/cli/trace_arguments.h"
 #include "sim/planning/run.h"
 #include "sim/planning/run_file.h"
@@ -23,6 +23,7 @@
 #include "terminal/arguments.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
+#include "workloads/output_file.h"
 
 namespace larder::sim {
 namespace {
@@ -84,6 +85,13 @@ Status run_replay(ReplayArguments& arguments) {
   if (arguments.misses && arguments.out.empty()) {
     return failed(ErrorCode::invalid_params, "--misses writes a file, so it needs --out");
   }
+  const TraceName name = arguments.trace.trace_name();
+  for (const std::string& path : name.paths) {
+    if (printable(path) == path) continue;
+    return failed(ErrorCode::invalid_params,
+                  "TRACE: " + in_quotes(path) +
+                      " is no UTF-8 without control characters, as run.json has to name it");
+  }
   LARDER_CHECK(load_parts(arguments.setting));
   LARDER_CHECK(arguments.setting.check());
   LARDER_TRY(const auto trace, arguments.trace.open());
@@ -92,18 +100,23 @@ Status run_replay(ReplayArguments& arguments) {
     LARDER_TRY(RunDirectory made, RunDirectory::create(arguments.out, arguments.misses));
     directory.emplace(std::move(made));
   }
+  std::optional<workloads::OutputFile> html;
+  if (!arguments.html.empty()) {
+    LARDER_TRY(workloads::OutputFile file, workloads::OutputFile::create(arguments.html));
+    html.emplace(std::move(file));
+  }
   std::optional<RunProgress> progress(std::in_place, arguments.trace,
                                       arguments.setting.requests_max);
   Watcher watcher(directory, *progress);
   LARDER_TRY(const Run run, sim::run(arguments.setting, *trace, watcher, {.pool_curve = true}));
   progress.reset();  // ends its line
   LARDER_TRY(const Spread spread, spread_of(arguments, run));
-  const TraceName name = arguments.trace.trace_name();
   const std::string json = run_json(run, name, spread);
   if (directory) LARDER_CHECK(directory->commit(run, name, spread));
-  if (!arguments.html.empty()) {
+  if (html) {
     LARDER_TRY(const std::string page, run_html({.run = json, .links = links_csv(run)}));
-    LARDER_CHECK(write_text_file(arguments.html, page));
+    LARDER_CHECK(html->write(page));
+    LARDER_CHECK(html->commit());
   }
   return terminal::print(arguments.json ? json : run_text(run, arguments.trace.name(), spread));
 }
@@ -124,12 +137,16 @@ void add_replay(CLI::App& app, Status& outcome) {
   add_setting_arguments(*command, arguments->setting);
   terminal::add_number(*command, "--seeds", arguments->seeds,
                        "Replay it with so many seeds, from --seed on, and show the spread");
-  command->add_option("--out", arguments->out,
-                      "A directory, for run.json, timeline.csv, requests.csv and links.csv");
+  command
+      ->add_option("--out", arguments->out,
+                   "A directory, for run.json, timeline.csv, requests.csv and links.csv")
+      ->check(terminal::not_empty());
   command->add_flag("--misses", arguments->misses,
                     "Also misses.csv: a row for each page that was missed, and why");
-  command->add_option("--html", arguments->html,
-                      "A file, for the page that larder-sim report makes of the same");
+  command
+      ->add_option("--html", arguments->html,
+                   "A file, for the page that larder-sim report makes of the same")
+      ->check(terminal::not_empty());
   command->add_flag("--json", arguments->json, "Print what run.json has");
   command->callback([arguments, &outcome] { outcome = run_replay(*arguments); });
 }

@@ -8,6 +8,7 @@
 #include "sim/cli/text_file.h"
 #include "sim/report/plan_page.h"
 #include "sim/report/run_page.h"
+#include "terminal/arguments.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -75,7 +76,8 @@ void add_report(CLI::App& app, Status& outcome) {
   const auto arguments = std::make_shared<ReportArguments>();
   command->add_option("DIR", arguments->directory, "What replay or plan was given as --out")
       ->required();
-  command->add_option("--out", arguments->out, "The file; without it: report.html in DIR");
+  command->add_option("--out", arguments->out, "The file; without it: report.html in DIR")
+      ->check(terminal::not_empty());
   command->callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 

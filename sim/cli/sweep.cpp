@@ -18,6 +18,7 @@
 #include "core/base/printable.h"
 #include "sim/calibration/call_costs.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/jobs.h"
 #include "sim/cli/run_progress.h"
 #include "sim/cli/setting_arguments.h"
 #include "sim/cli/sweep_files.h"
@@ -136,9 +137,7 @@ std::string with_costs(const std::string& text, const std::string& costs) {
 }
 
 Status sweep(const SweepArguments& arguments) {
-  if (arguments.jobs == 0) {
-    return failed(ErrorCode::invalid_params, "--jobs must be at least 1");
-  }
+  LARDER_CHECK(check_jobs(arguments.jobs));
   LARDER_TRY(std::string text, read_text_file(arguments.spec));
   LARDER_TRY(SweepSpec spec, read_spec(arguments.spec, text));
   if (!arguments.costs.empty()) {
@@ -173,11 +172,14 @@ void add_sweep(CLI::App& app, Status& outcome) {
       "Example: larder-sim sweep sizes.json --out build/sweep --jobs 2");
   const auto arguments = std::make_shared<SweepArguments>();
   command->add_option("SPEC", arguments->spec, "What to run")->required();
-  command->add_option("--out", arguments->out, "A directory, for sweep.csv")->required();
-  command->add_option(
-      "--costs", arguments->costs,
-      "Costs for all runs, as the flag of replay; each run then is also made at both "
-      "ends of their intervals, in rows of their own (costs-at)");
+  command->add_option("--out", arguments->out, "A directory, for sweep.csv")
+      ->required()
+      ->check(terminal::not_empty());
+  command
+      ->add_option("--costs", arguments->costs,
+                   "Costs for all runs, as the flag of replay; each run then is also made at both "
+                   "ends of their intervals, in rows of their own (costs-at)")
+      ->check(terminal::not_empty());
   terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
   command->add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
   command->add_flag("--join", arguments->join,

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/base/printable.h"
@@ -37,6 +38,17 @@ std::string quoted(const std::string& value) {
   std::string text = value;
   std::ranges::replace(text, '"', '\'');
   return "\"" + text + "\"";
+}
+
+// Of a line as quoted() and error_cells() make them.
+std::size_t cells_in(std::string_view line) {
+  std::size_t cells = 1;
+  bool inside = false;
+  for (const char c : line) {
+    if (c == '"') inside = !inside;
+    if (c == ',' && !inside) ++cells;
+  }
+  return cells;
 }
 
 }  // namespace
@@ -83,6 +95,7 @@ std::string SweepFiles::head() const {
 Status SweepFiles::read_part(const std::filesystem::path& path, Rows& rows) const {
   LARDER_TRY(workloads::InputFile whole, workloads::InputFile::open(path));
   LARDER_TRY(const std::string text, whole.rest(std::size_t{1} << 32));
+  const std::size_t columns = cells_in(head());
   std::string_view rest = text;
   for (bool first = true;; first = false) {
     const std::size_t end = rest.find('\n');
@@ -95,7 +108,8 @@ Status SweepFiles::read_part(const std::filesystem::path& path, Rows& rows) cons
                                              ": has other columns, those of another version");
     }
     std::uint64_t run = 0;
-    if (!terminal::parse_number(line.substr(0, line.find(',')), run) || run >= spec_->runs()) {
+    if (!terminal::parse_number(line.substr(0, line.find(',')), run) || run >= spec_->runs() ||
+        cells_in(line) != columns) {
       return failed(ErrorCode::bad_file, printable(path.string(), 200) + ": the line " +
                                              in_quotes(line) + " is of no run of the sweep");
     }

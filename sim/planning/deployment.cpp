@@ -119,9 +119,21 @@ Status Deployment::make_compute(const Setting& setting) {
                                            .costs = {.memory_share = setting.gpu_memory_share}});
   if (compute) {
     compute_.emplace(*std::move(compute));
-    return {};
+    return check_times(setting);
   }
   return setting.serving ? Status(std::unexpected(compute.error())) : Status();
+}
+
+// Sums of the times of prompts must be far from 64 bits.
+Status Deployment::check_times(const Setting& setting) const {
+  constexpr Duration longest = std::chrono::seconds(100'000);
+  const std::uint32_t context = setting.model_numbers.context_tokens;
+  Pass prompt;
+  prompt.add_prompt(context, 0);
+  if (compute_->time(prompt) <= longest) return {};
+  return wrong("a prompt of " + std::to_string(context) + " tokens, as long as the context of " +
+               setting.model_numbers.name +
+               ", takes more than 100000 s on an engine (gpu, gpu-speed, gpus-per-engine)");
 }
 
 Status Deployment::make_pool(const Setting& setting) {
@@ -204,7 +216,9 @@ Status Deployment::plan_faults(const Setting& setting) {
         break;
       case PlannedFault::Kind::nic: {
         planned.kind = PoolFault::Kind::nic;
-        LARDER_TRY(planned.nic, find_nic(topology_, fault.nic));
+        const Result<PartId> nic = find_nic(topology_, fault.nic);
+        if (!nic) return wrong("fail: " + fault_text(fault) + ": " + nic.error().facts().detail);
+        planned.nic = *nic;
         break;
       }
       case PlannedFault::Kind::master:

@@ -46,6 +46,7 @@ class Deployment {
 
   Deployment(const Setting& setting, Topology topology);
   Status make_compute(const Setting& setting);
+  Status check_times(const Setting& setting) const;
   Status make_pool(const Setting& setting);
   Status make_engines(const Setting& setting, RecordSink& sink);
   Status plan_faults(const Setting& setting);

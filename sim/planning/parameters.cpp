@@ -20,6 +20,7 @@ namespace {
 using Kind = Parameter::Kind;
 
 constexpr std::string_view unlimited = "inf";
+constexpr std::size_t word_bytes_max = 4'096;  // a path among them
 
 Status wrong(std::string what) { return failed(ErrorCode::invalid_params, std::move(what)); }
 
@@ -100,6 +101,10 @@ template <class At>
 Parameter word(std::string_view name, std::string_view help) {
   return {name, Kind::word, help,
           [](Setting& setting, std::string_view text) -> Status {
+            if (text.size() > word_bytes_max || printable(text) != text) {
+              return wrong(in_quotes(text) + " is not at most " + std::to_string(word_bytes_max) +
+                           " bytes of UTF-8 without control characters");
+            }
             At::in(setting) = text;
             return {};
           },

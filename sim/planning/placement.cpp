@@ -59,10 +59,16 @@ std::vector<Placement::Node> place_nodes(const Setting& setting, const Topology&
 // What is to lie in one DRAM.
 struct Share {
   Bytes sum;
-  std::string what;
+  std::size_t parts = 0;
+  std::string what;  // the first ones
+  static constexpr std::size_t named_max = 8;
   void add(Bytes bytes, const std::string& of) {
     sum += bytes;
+    if (++parts > named_max) return;
     what += (what.empty() ? "" : ", ") + size_text(bytes) + " of " + of;
+  }
+  std::string text() const {
+    return parts <= named_max ? what : what + ", " + std::to_string(parts - named_max) + " more";
   }
 };
 
@@ -93,7 +99,7 @@ Status check_memory(const Setting& setting, const Topology& topology, const Plac
       if (share.sum <= part->capacity) continue;
       return failed(ErrorCode::invalid_params, name + " has " + size_text(part->capacity) +
                                                    ", and is to hold " + size_text(share.sum) +
-                                                   ": " + share.what +
+                                                   ": " + share.text() +
                                                    " (memory-per-node, host-memory)");
     }
   }

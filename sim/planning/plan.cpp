@@ -103,6 +103,7 @@ bool meets(const Run& run, const std::vector<Slo>& slos, Duration since) {
 }
 
 Result<Cost> cost_of(const Setting& setting) {
+  LARDER_CHECK(setting.check());
   LARDER_TRY(const Hardware machines, setting.machines());
   LARDER_TRY(const Topology topology, Topology::make(machines));
   LARDER_TRY(const Placement placement, place(setting, topology));
@@ -124,6 +125,9 @@ Result<Cost> cost_of(const Setting& setting) {
 }
 
 Result<std::vector<Setting>> smaller_fleets(const Setting& setting, std::uint32_t counts_max) {
+  if (setting.gpus_per_engine == 0) {
+    return failed(ErrorCode::invalid_params, "gpus-per-engine is 0; it must be at least 1");
+  }
   LARDER_TRY(const Hardware machines, setting.machines());
   std::optional<std::size_t> with_gpus;
   std::optional<std::size_t> without;

@@ -29,7 +29,7 @@ std::optional<double> measured(const Run& run, Slo::Metric metric, Duration sinc
 bool meets(const Run& run, const std::vector<Slo>& slos, Duration since);
 
 // What the hosts in use (by an engine or a node) cost. Errors: not_supported, which names a kind of
-// host in use without a price; those of place().
+// host in use without a price; those of Setting::check() and place().
 struct Cost {
   std::size_t hosts = 0;
   double per_hour = 0;
@@ -39,7 +39,8 @@ Result<Cost> cost_of(const Setting& setting);
 // Settings with fewer machines than the setting has: 1, 2 ... of its hosts with GPUs, all of whose
 // GPUs serve, and none, some or all of those without; a node on each host without GPUs, or where
 // there is none on each with. At most `counts_max` different counts of each kind.
-// Errors: invalid_params, where there are several kinds of host with GPUs, or several without.
+// Errors: invalid_params, where there are several kinds of host with GPUs, or several without, or
+// an engine has no GPU.
 Result<std::vector<Setting>> smaller_fleets(const Setting& setting, std::uint32_t counts_max);
 
 // Which points no other one beats in both: is cheaper and has more, or costs the same and has more,

@@ -29,6 +29,15 @@ bool read_number(std::string_view text, std::uint32_t& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// As a hardware file allows them, behind their host.
+bool is_part_name(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '.' || c == '/';
+  });
+}
+
 Status read_subject(std::string_view text, std::string_view subject, PlannedFault& fault) {
   const std::size_t colon = subject.find(':');
   const std::string_view kind = subject.substr(0, colon);
@@ -42,6 +51,7 @@ Status read_subject(std::string_view text, std::string_view subject, PlannedFaul
   if (!named) return wrong(text, "it does not say which one");
   const std::string_view which = subject.substr(colon + 1);
   if (fault.kind == Kind::nic) {
+    if (!is_part_name(which)) return wrong(text, "a NIC is named by its host and itself");
     fault.nic = which;
     return {};
   }

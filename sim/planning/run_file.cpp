@@ -20,6 +20,7 @@
 #include "sim/planning/parameters.h"
 #include "sim/planning/run_tables.h"
 #include "sim/serving/models/model_file.h"
+#include "workloads/trace.h"
 
 namespace larder::sim {
 namespace {
@@ -262,6 +263,17 @@ ordered_json intervals_json(const Run& run) {
   return object;
 }
 
+// A file that stands inside of this one; so do the places in its errors.
+template <class Value>
+Result<Value> read_inside(const JsonObject& file, std::string_view key,
+                          Result<Value> (*read)(std::string_view)) {
+  Result<Value> value = read(file.at(key).dump());
+  if (value) return value;
+  const std::string& detail = value.error().facts().detail;
+  return failed(ErrorCode::bad_file,
+                file.place(key) + (detail.starts_with('/') ? "" : ": ") + detail);
+}
+
 Result<Setting> read_setting(const JsonObject& file) {
   JsonObject::Keys names;
   for (const Parameter& parameter : parameters()) {
@@ -277,12 +289,10 @@ Result<Setting> read_setting(const JsonObject& file) {
     const Status set = set_parameter(setting, parameter.name, text);
     if (!set) return wrong_json(object.place(parameter.name), set.error().facts().detail);
   }
-  LARDER_TRY(setting.hardware, read_hardware(file.at("hardware").dump()));
-  LARDER_TRY(setting.model_numbers, read_model(file.at("model").dump()));
+  LARDER_TRY(setting.hardware, read_inside(file, "hardware", read_hardware));
+  LARDER_TRY(setting.model_numbers, read_inside(file, "model", read_model));
   if (file.has("calibration") && !file.at("calibration").is_null()) {
-    const Result<CalibratedCosts> costs = read_costs(file.at("calibration").dump());
-    if (!costs) return wrong_json("/calibration", costs.error().facts().detail);
-    setting.calibrated = *costs;
+    LARDER_TRY(setting.calibrated, read_inside(file, "calibration", read_costs));
   }
   return setting;
 }
@@ -298,11 +308,17 @@ Result<TraceName> read_trace_name(const JsonObject& file) {
     return {};
   }));
   LARDER_TRY(trace.format, object.text("format"));
+  LARDER_CHECK(check_trace_format(object.place("format"), trace.format));
   LARDER_CHECK(object.number("block_tokens", trace.block_tokens));
   return trace;
 }
 
 }  // namespace
+
+Status check_trace_format(const std::string& place, const std::string& format) {
+  if (format.empty() || workloads::format_named(format)) return {};
+  return wrong_json(place, in_quotes(format) + " is no format of traces: mooncake or agentic");
+}
 
 std::string run_json(const Run& run, const TraceName& trace, const Spread& spread) {
   const ordered_json object{
@@ -364,6 +380,10 @@ Result<RunSummary> read_run(std::string_view text) {
   LARDER_TRY(const JsonObject pages, JsonObject::make(value["pages"], "/pages", any));
   LARDER_CHECK(pages.number("asked", summary.pages));
   LARDER_CHECK(pages.number("hits", summary.hits));
+  if (summary.hits > summary.pages) {
+    return wrong_json("/pages/hits", std::to_string(summary.hits) + " of " +
+                                         std::to_string(summary.pages) + " pages");
+  }
   LARDER_TRY(const std::string hash, file.text("state_hash"));
   const auto [end, error] =
       std::from_chars(hash.data(), hash.data() + hash.size(), summary.state_hash, 16);

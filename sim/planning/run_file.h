@@ -19,6 +19,9 @@ struct TraceName {
   bool operator==(const TraceName&) const = default;
 };
 
+// Whether a file may say so of a trace. Errors: bad_file.
+Status check_trace_format(const std::string& place, const std::string& format);
+
 // run.json: all of a run but what is of single requests and links; docs/planning.md has its schema.
 // `spread`: of the run's setting over seeds, that of the run among them. The same input gives the
 // same text. Ends with a line end.

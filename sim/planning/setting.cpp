@@ -1,10 +1,12 @@
 #include "sim/planning/setting.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "core/base/duration_text.h"
 #include "core/base/printable.h"
 #include "core/eviction/policy.h"
 #include "core/protocol/limits.h"
@@ -16,6 +18,8 @@ constexpr std::uint32_t hosts_max = 10'000;
 constexpr std::uint32_t engines_max = 10'000;
 constexpr std::uint32_t nodes_max = 10'000;
 constexpr std::uint32_t intervals_max = 100'000;
+constexpr std::uint32_t page_tokens_max = 1 << 20;
+constexpr Bytes host_memory_max{std::uint64_t{1} << 48};
 
 Status wrong(std::string what) { return failed(ErrorCode::invalid_params, std::move(what)); }
 
@@ -24,6 +28,13 @@ Status range(std::string_view parameter, std::uint64_t value, std::uint64_t leas
   if (value >= least && value <= most) return {};
   return wrong(std::string(parameter) + " is " + std::to_string(value) + "; it can be from " +
                std::to_string(least) + " to " + std::to_string(most));
+}
+
+// How many times as fast something is.
+Status factor(std::string_view parameter, double value) {
+  constexpr double most = 1'000'000;
+  if (value >= 1 / most && value <= most) return {};
+  return wrong(fmt::format("{} is {}; it can be from 0.000001 to 1000000", parameter, value));
 }
 
 // The GPU in the name of a preset, such as "h800" of "8xh800-8x200".
@@ -100,6 +111,7 @@ Status Setting::check() const {
   LARDER_CHECK(range("gpus-per-engine", gpus_per_engine, 1, 512));
   LARDER_CHECK(range("nodes", nodes, 1, nodes_max));
   LARDER_CHECK(range("replicas", replicas, 1, std::min(replicas_max, nodes)));
+  LARDER_CHECK(range("page-tokens", page_tokens, 0, page_tokens_max));
   LARDER_CHECK(range("stripes-max", stripes_max, 1, 64));
   LARDER_CHECK(range("batch-pages", batch_pages, 1, 65'536));
   LARDER_CHECK(range("batches", batches, 1, 65'536));
@@ -113,11 +125,10 @@ Status Setting::check() const {
   if (memory_per_node && *memory_per_node > unlimited_node) {
     return wrong("memory-per-node is more than the 256 TiB that a master takes of a node");
   }
-  if (!(std::isfinite(speed) && speed > 0)) return wrong("speed must be above 0");
-  if (!(std::isfinite(gpu_speed) && gpu_speed > 0)) return wrong("gpu-speed must be above 0");
-  if (!(std::isfinite(master_speed) && master_speed > 0)) {
-    return wrong("master-speed must be above 0");
-  }
+  if (host_memory > host_memory_max) return wrong("host-memory is more than 256 TiB");
+  LARDER_CHECK(factor("speed", speed));
+  LARDER_CHECK(factor("gpu-speed", gpu_speed));
+  LARDER_CHECK(factor("master-speed", master_speed));
   if (!(gpu_memory_share > 0 && gpu_memory_share <= 1)) {
     return wrong("gpu-memory-share must be above 0, and at most 1");
   }
@@ -127,7 +138,11 @@ Status Setting::check() const {
                  ", an end of a calibration's intervals, and there is none: costs says which");
   }
   if (calibrated) LARDER_CHECK(tcp_costs(*calibrated));
-  if (lease <= Duration(0)) return wrong("lease must be above 0");
+  if (lease < Timing().exists_lease) {
+    return wrong("lease is " + duration_text(lease) + "; it can be from " +
+                 duration_text(Timing().exists_lease) +
+                 " on, as long as whether a key is there is relied on");
+  }
   LARDER_CHECK(watermarks.check());
   if (closed && every > Duration(0)) {
     return wrong(

@@ -11,6 +11,7 @@
 #include "core/topology/hardware.h"
 #include "proto/calibration/calibration.h"
 #include "sim/calibration/call_costs.h"
+#include "sim/capacity/pool_config.h"
 #include "sim/fabric/fabric.h"
 #include "sim/planning/planned_fault.h"
 #include "sim/serving/cached_engine.h"
@@ -96,6 +97,6 @@ std::vector<Bytes> objects_of_page(const Model& model, KvType type, std::uint32_
 
 // What a node has that is without limit, which is not held against the memory of its host: the most
 // that a master takes of one.
-inline constexpr Bytes unlimited_node{std::uint64_t{1} << 48};
+inline constexpr Bytes unlimited_node = node_bytes_max;
 
 }  // namespace larder::sim

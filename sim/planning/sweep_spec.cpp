@@ -47,8 +47,8 @@ std::optional<double> number_in(std::string_view text, bool size) {
   }
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 std::string text_in(double number, bool size) {
@@ -108,6 +108,7 @@ Status read_trace(const JsonObject& file, TraceName& trace) {
   if (trace.paths.empty()) return wrong_json(file.place("trace"), "wants at least one path");
   if (file.has("format")) {
     LARDER_TRY(trace.format, file.text("format"));
+    LARDER_CHECK(check_trace_format(file.place("format"), trace.format));
   }
   return file.number("block-size", trace.block_tokens);
 }
@@ -152,6 +153,8 @@ Result<std::vector<std::string>> expand_range(const Variation& from_to, std::str
   const auto to = number_in(from_to.values.at(1), size);
   const auto by = step.empty() ? number_in(factor, false) : number_in(step, size);
   if (!from || !to || !by || *to < *from) return wrong("from and to are no range");
+  constexpr double size_max = 1ull << 62;
+  if (size && *to > size_max) return wrong("to is more than 4 EiB");
   if (step.empty() ? !(*by > 1 && *from > 0) : !(*by > 0)) {
     return wrong("a step is above 0; a factor is above 1, and from above 0");
   }
@@ -212,15 +215,18 @@ Result<SweepSpec> read_sweep(std::string_view text) {
   }
   if (file.has("setting")) {
     for (const auto& [parameter, of] : file.at("setting").items()) {
-      const std::string place = file.place("setting") + "/" + parameter;
+      const std::string place = file.place("setting") + "/" + printable(parameter, 60);
       LARDER_TRY(std::string one, text_of(of, place));
       LARDER_CHECK(try_value(place, parameter, one));
       spec.fixed.emplace_back(parameter, std::move(one));
     }
   }
   for (const auto& [parameter, of] : file.at("vary").items()) {
-    const std::string place = file.place("vary") + "/" + parameter;
+    const std::string place = file.place("vary") + "/" + printable(parameter, 60);
     if (parameter == "seed") return wrong_json(place, "seeds stand in \"seeds\"");
+    if (std::ranges::count(spec.fixed, parameter, &std::pair<std::string, std::string>::first)) {
+      return wrong_json(place, "stands in \"setting\" too: it either varies or does not");
+    }
     LARDER_TRY(Variation variation, read_variation(parameter, of, place));
     spec.vary.push_back(std::move(variation));
     if (spec.runs() > sweep_runs_max) return wrong_json(place, "that is more than 10000000 runs");

@@ -1,5 +1,7 @@
 #include "sim/planning/trace_window.h"
 
+#include <algorithm>
+
 namespace larder::sim {
 
 Result<const workloads::Request*> TraceWindow::first() {
@@ -20,7 +22,8 @@ Result<const workloads::Request*> TraceWindow::next() {
   ++read_;
   if (rules_.every == Duration(0)) return request;
   moved_ = *request;
-  moved_.arrival = rules_.every * static_cast<std::int64_t>(read_ - 1);
+  moved_.arrival = arrival_;
+  arrival_ += std::min(rules_.every, Duration::max() - arrival_);
   return &moved_;
 }
 

@@ -31,6 +31,7 @@ class TraceWindow final : public workloads::TraceReader {
   std::optional<const workloads::Request*> looked_at_;
   std::uint64_t read_ = 0;
   workloads::Request moved_;  // the last one, at another time
+  Duration arrival_{0};       // of the next one
 };
 
 }  // namespace larder::sim

@@ -10,6 +10,14 @@
 
 namespace larder::sim {
 
+// Requests that come later than that are not simulated: it would take for ever, whatever it said.
+inline constexpr Duration arrivals_within = std::chrono::hours(24 * 366);
+
+// A time of a trace, so many times as fast: at most a day beyond what is simulated.
+Duration sped_up(Duration time, double speed);
+// Whether a request comes within what is simulated. Errors: invalid_params, which names it.
+Status check_arrival(std::uint64_t number, Duration since_begin);
+
 // When the requests of a trace come. Confined to the kernel's thread.
 class Arrivals {
  public:
@@ -22,7 +30,8 @@ class Arrivals {
   };
 
   virtual ~Arrivals() = default;
-  // Once. The reader outlives the arrivals. Errors are those of the trace, and those below.
+  // Once. The reader outlives the arrivals. Errors are those of the trace, of check_arrival, and
+  // those below.
   virtual Status begin(workloads::TraceReader& reader) = 0;
   // A request of this speaker has ended, however.
   virtual void ended(const workloads::Speaker& speaker) = 0;

@@ -80,10 +80,7 @@ class ClosedLoop final : public Arrivals {
   static std::uint64_t key(const Speaker& speaker) {
     return std::uint64_t{speaker.session} << 32 | speaker.agent;
   }
-  Duration scaled(Duration time) const {
-    if (rules_.speed == 1) return time;
-    return Duration(std::llround(static_cast<double>(time.count()) / rules_.speed));
-  }
+  Duration scaled(Duration time) const { return sped_up(time, rules_.speed); }
 
   Status read(workloads::TraceReader& reader) {
     boost::unordered_flat_map<std::uint32_t, std::uint32_t> sessions;
@@ -95,6 +92,8 @@ class ClosedLoop final : public Arrivals {
                       "the trace does not tell the sessions of its requests, so that it cannot be "
                       "replayed in a closed loop");
       }
+      LARDER_CHECK(check_arrival(turns_.size(), scaled(request->arrival)));
+      LARDER_CHECK(check_arrival(turns_.size(), scaled(request->think_time.value_or(Duration(0)))));
       const auto [session, new_session] = sessions.try_emplace(
           request->speaker->session, static_cast<std::uint32_t>(sessions_.size()));
       if (new_session) sessions_.push_back({.began = request->arrival});

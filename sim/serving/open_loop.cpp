@@ -1,4 +1,5 @@
 #include <cmath>
+#include <string>
 
 #include "core/base/assert.h"
 #include "sim/kernel/event.h"
@@ -35,16 +36,16 @@ class OpenLoop final : public Arrivals, Event {
   }
 
   Instant at(const workloads::Request& request) const {
-    const double scaled = static_cast<double>(request.arrival.count()) / speed_;
-    // The trace's own times to the nanosecond.
-    const Duration since = speed_ == 1 ? request.arrival : Duration(std::llround(scaled));
-    return later(Instant{}, since);
+    return later(Instant{}, sped_up(request.arrival, speed_));
   }
 
   void read() {
     Result<const workloads::Request*> next = reader_->next();
     if (!next) return stop(std::unexpected(next.error()));
     request_ = *next;
+    if (request_ == nullptr) return;
+    const Status comes = check_arrival(number_, sped_up(request_->arrival, speed_));
+    if (!comes) stop(comes);
   }
   void advance() {
     read();
@@ -65,6 +66,21 @@ class OpenLoop final : public Arrivals, Event {
 };
 
 }  // namespace
+
+Duration sped_up(Duration time, double speed) {
+  if (speed == 1) return time;  // the trace's own times to the nanosecond
+  constexpr Duration longest = arrivals_within + std::chrono::hours(24);
+  const double scaled = static_cast<double>(time.count()) / speed;
+  return scaled < static_cast<double>(longest.count()) ? Duration(std::llround(scaled)) : longest;
+}
+
+Status check_arrival(std::uint64_t number, Duration since_begin) {
+  if (since_begin <= arrivals_within) return {};
+  return failed(ErrorCode::invalid_params,
+                "request " + std::to_string(number) +
+                    " would come after more than 366 days of virtual time, which are not simulated "
+                    "(speed, every, and the times of the trace)");
+}
 
 std::unique_ptr<Arrivals> open_loop(Kernel& kernel, double speed, Arrivals::Taker& taker) {
   return std::make_unique<OpenLoop>(kernel, speed, taker);

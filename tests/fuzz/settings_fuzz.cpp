@@ -1,9 +1,6 @@
 #include <fuzzer/FuzzedDataProvider.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,7 @@
 #include "core/base/assert.h"
 #include "real/settings/file.h"
 #include "real/settings/settings.h"
+#include "tests/fuzzing/checks.h"
 
 // The three places from which settings come: a file, the environment, flags. What is refused is
 // refused in one printable line and names the place; what is in force, written as a file, is in
@@ -57,36 +55,9 @@ struct Program {
   }
 };
 
-class File {
- public:
-  File() : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) { LARDER_ASSERT(descriptor_ >= 0); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { ::close(descriptor_); }
-
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-  void fill(std::string_view content) {
-    const bool filled = ::ftruncate(descriptor_, 0) == 0 &&
-                        ::pwrite(descriptor_, content.data(), content.size(), 0) ==
-                            static_cast<ssize_t>(content.size());
-    LARDER_ASSERT(filled);
-  }
-
- private:
-  int descriptor_;
-};
-
-File& file() {
-  static File one;
+FuzzedFile& file() {
+  static FuzzedFile one;
   return one;
-}
-
-void check_refusal(const Error& error) {
-  LARDER_ASSERT(error.code() == ErrorCode::invalid_params);
-  const std::string message = error.message();
-  LARDER_ASSERT(message.size() <= 2500, "a message is bounded");
-  LARDER_ASSERT(std::ranges::none_of(message, [](unsigned char c) { return c < 0x20; }),
-                "and has no control characters");
 }
 
 std::string values_of(const Settings& settings) {
@@ -106,7 +77,7 @@ void check_is_read_again(const Settings& settings) {
   file().fill(effective.dump());
   Program again;
   again.settings.use(again.settings.sections());
-  const Status loaded = again.settings.load({{"LARDER_CONFIG", file().path()}});
+  const Status loaded = again.settings.load({{"LARDER_CONFIG", file().path().string()}});
   LARDER_ASSERT(loaded.has_value(), "what is in force is a file of settings");
   LARDER_ASSERT(values_of(again.settings) == values_of(settings), "with the same values");
 }
@@ -114,7 +85,7 @@ void check_is_read_again(const Settings& settings) {
 void load(Program& program, const Environment& environment) {
   const Status loaded = program.settings.load(environment);
   (void)program.settings.unknown_variables(environment);
-  if (!loaded) return check_refusal(loaded.error());
+  if (!loaded) return check_refusal(loaded.error(), ErrorCode::invalid_params);
   check_is_read_again(program.settings);
 }
 
@@ -122,7 +93,7 @@ void check_file(std::string_view content) {
   file().fill(content);
   Program program;
   program.settings.use(program.settings.sections());
-  load(program, {{"LARDER_CONFIG", file().path()}});
+  load(program, {{"LARDER_CONFIG", file().path().string()}});
 }
 
 void check_environment(FuzzedDataProvider& input) {

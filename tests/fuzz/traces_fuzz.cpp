@@ -1,17 +1,13 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/assert.h"
+#include "tests/fuzzing/checks.h"
 #include "workloads/lockstep/record.h"
 #include "workloads/mooncake.h"
 #include "workloads/trace.h"
@@ -23,36 +19,9 @@
 namespace larder::workloads {
 namespace {
 
-// One file without a disk, with a new content each time.
-class File {
- public:
-  File() : descriptor_(::memfd_create("fuzz", MFD_CLOEXEC)) { LARDER_ASSERT(descriptor_ >= 0); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() { ::close(descriptor_); }
-
-  std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-  void fill(std::string_view content) {
-    const bool filled = ::ftruncate(descriptor_, 0) == 0 &&
-                        ::pwrite(descriptor_, content.data(), content.size(), 0) ==
-                            static_cast<ssize_t>(content.size());
-    LARDER_ASSERT(filled);
-  }
-
- private:
-  int descriptor_;
-};
-
-File& file() {
-  static File one;
+FuzzedFile& file() {
+  static FuzzedFile one;
   return one;
-}
-
-void check_refusal(const Error& error) {
-  const std::string message = error.message();
-  LARDER_ASSERT(message.size() <= 2500, "a message is bounded");
-  LARDER_ASSERT(std::ranges::none_of(message, [](unsigned char c) { return c < 0x20; }),
-                "and has no control characters");
 }
 
 // As much of the trace as can be read, in mooncake's format, the only one that is written.

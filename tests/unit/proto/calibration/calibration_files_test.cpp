@@ -27,6 +27,7 @@ CalibratedCosts some_costs() {
     number += 10;
     costs.*member = {.value = number, .low = number - 1, .high = number + 2};
   }
+  costs.thread_rate = {.value = 2'000'000'000, .low = 1'900'000'000, .high = 2'100'000'000};
   return {.machine = machine,
           .transports = {{.transport = CalibratedTransport::local, .costs = costs},
                          {.transport = CalibratedTransport::tcp, .costs = costs}},
@@ -100,8 +101,15 @@ TEST(CalibrationFiles, WhatIsWrongInCostsIsSaidWithItsPlace) {
       {"\"message_ns\"", "\"message_s\"", "/transports/0: 'message_s' is no key here"},
       {"\"low\": 9", "\"low\": 11",
        "/transports/0/hand_over_ns: 10 does not lie between its bounds, 11 and 12"},
-      {"\"low\": 139", "\"low\": 0",
-       "/transports/0/thread_bytes_per_second: a thread moves at least one byte"},
+      {"\"low\": 1900000000", "\"low\": 999999",
+       "/transports/0/thread_bytes_per_second: 999999: a thread moves at least 1000000 bytes"},
+      {"\"high\": 12", "\"high\": 1000000000001",
+       "/transports/0/hand_over_ns/high: 1000000000001 is not from 0 to 1000000000000"},
+      {"\"a processor\"", "\"\\u001b[31mred\"",
+       "/machine/processor: wants at most 200 bytes of text without control characters, not "
+       "'\\x1b[31mred'"},
+      {"\"6.1.0\"", "\"" + std::string(201, 'x') + "\"",
+       "/machine/kernel: wants at most 200 bytes"},
       {"\"value\": 10", "\"value\": -1", "/transports/0/hand_over_ns/value: -1 is no whole number"},
       {"\"high\": 12", "\"high\": 1e16", "/transports/0/hand_over_ns/high: "},
       {"\"why\"", "\"because\"", "/not_measured/0: 'because' is no key here"},
@@ -120,6 +128,7 @@ TEST(CalibrationFiles, WhatIsWrongInMeasurementsIsSaidWithItsPlace) {
       {"\"time_ns\": 1000000", "\"time_ns\": 0", "/workloads/0/runs/0/time_ns: 0 is not from 1"},
       {"\"moved_bytes\": 4096", "\"moved_bytes\": 0", "/workloads/0/runs/0/moved_bytes: 0 is not"},
       {"\"calls\": 1", "\"calls\": 0", "/workloads/0/runs/0/calls: 0 is not from 1"},
+      {"\"p99_ns\": 6", "\"p99_ns\": 1e13", "/workloads/0/runs/0/p99_ns: 10000000000000 is not"},
       {"\"p99_ns\": 6", "\"p99_ns\": 4", "/workloads/0/runs/0/p99_ns: 4 is below p50_ns"},
       {"\"p50_ns\": 5", "\"p50_ns\": true", "/workloads/0/runs/0/p50_ns: boolean where a number"},
       {"\"master_cpu_ns\": 1", "\"cpu\": 1", "/workloads/0/runs/0: 'cpu' is no key here"},

@@ -200,8 +200,46 @@ TEST(HardwareFile, E10EveryPrefixOfAFileIsRefused) {
 
 TEST(HardwareFile, E10DeepNestingIsNoCrash) {
   EXPECT_FALSE(read_hardware(std::string(100'000, '[')));
-  EXPECT_FALSE(
-      read_hardware("{\"hosts\": " + std::string(10'000, '[') + std::string(10'000, ']') + "}"));
+  const auto deep =
+      read_hardware("{\"hosts\": " + std::string(10'000, '[') + std::string(10'000, ']') + "}");
+  ASSERT_FALSE(deep);
+  EXPECT_THAT(deep.error().facts().detail, HasSubstr("more than 64 deep"));
+}
+
+// What a small file could ask for is bounded: a graph of it fits into memory.
+TEST(HardwareFile, E10AFewBytesCannotAskForAClusterWithoutEnd) {
+  Hardware hardware = read_hardware(small).value();
+  hardware.hosts[0].count = 10'000;
+  hardware.network = {.hosts_per_leaf = 1, .spines = 1'024, .uplink_per_second = Bytes{1}};
+  EXPECT_THAT(check_hardware(hardware).error().facts().detail,
+              StartsWith("/network/spines: 1024 make 10240000 uplinks"));
+  hardware.network = {.hosts_per_leaf = 10'000};
+  for (int part = 0; part < 500; ++part) {
+    hardware.hosts[0].parts.push_back(
+        {.name = "d" + std::to_string(part), .kind = PartKind::disk, .capacity = Bytes{1}});
+    hardware.hosts[0].links.push_back(
+        {.between = {"r", "d" + std::to_string(part)}, .per_second = Bytes{1}});
+  }
+  EXPECT_THAT(check_hardware(hardware).error().facts().detail,
+              StartsWith("/hosts/0/count: more than 4000000 parts"));
+  hardware.hosts.resize(33, hardware.hosts[0]);
+  EXPECT_THAT(check_hardware(hardware).error().facts().detail, StartsWith("/hosts: 33 kinds"));
+}
+
+TEST(HardwareFile, E10SwitchesBehindSwitchesHaveAnEnd) {
+  Hardware hardware = read_hardware(small).value();
+  std::string above = "r";
+  for (int each = 0; each < 17; ++each) {
+    const std::string name = "w" + std::to_string(each);
+    hardware.hosts[0].parts.push_back({.name = name, .kind = PartKind::pcie_switch});
+    hardware.hosts[0].links.push_back({.between = {above, name}, .per_second = Bytes{1}});
+    above = name;
+  }
+  EXPECT_THAT(check_hardware(hardware).error().facts().detail,
+              HasSubstr("pcie-switch 'w15' hangs more than 16 links below its socket"));
+  hardware.hosts[0].parts.resize(hardware.hosts[0].parts.size() - 2);
+  hardware.hosts[0].links.resize(hardware.hosts[0].links.size() - 2);
+  EXPECT_TRUE(check_hardware(hardware));
 }
 
 }  // namespace

@@ -1,10 +1,15 @@
 #include "real/calibrate/calibrate.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <sstream>
+#include <string>
 
 #include "proto/calibration/calibration_files.h"
 #include "real/calibrate/machine_rates.h"
@@ -55,6 +60,25 @@ TEST(CalibrationPlan, BothHalvesHaveEachOperationAndEachSize) {
     }
     EXPECT_EQ(halves[0].size(), 12u) << name;
     EXPECT_EQ(halves[0], halves[1]) << name;
+  }
+}
+
+TEST(Calibrate, C8EachNicThatIsNotUsedIsLoggedWithItsReason) {
+  std::ostringstream out;
+  const auto before = spdlog::default_logger();
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>(
+      "captured", std::make_shared<spdlog::sinks::ostream_sink_mt>(out)));
+  const MachineNics nics = read_nics("tests/data/machines/rdma8");
+  log_excluded(nics);
+  spdlog::set_default_logger(before);
+  ASSERT_EQ(nics.excluded.size(), 7u);
+  for (const auto& [name, reason] : nics.excluded) {
+    EXPECT_NE(out.str().find("a NIC is not used (nic " + name + ", why " + reason + ")"),
+              std::string::npos)
+        << out.str();
+  }
+  for (const MachineNic& nic : nics.usable) {
+    EXPECT_EQ(out.str().find("nic " + nic.name + ","), std::string::npos) << nic.name;
   }
 }
 

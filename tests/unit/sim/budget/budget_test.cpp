@@ -174,6 +174,11 @@ TEST(Budget, ImpossibleWishesAreErrors) {
   expect(error_of([](auto& config) { config.engines = 0, config.host_cache = 1_GiB; }),
          "a host cache is of engines");
   expect(error_of([](auto& config) { config.watermarks.high = 2; }), "watermark");
+  // Together they pass 64 bits, and would be next to nothing.
+  expect(error_of([](auto& config) {
+           config.reserve = Bytes{~std::uint64_t{0}}, config.host_cache = Bytes{1ull << 40};
+         }),
+         "16384.00 PiB are asked for; at most 1.00 PiB");
 }
 
 // Layers x 2 x KV heads x head size x 2 bytes, or layers x (latent + rope) x 2; by hand.

@@ -136,6 +136,9 @@ TEST(Validate, WhatCannotBeSimulatedIsSaid) {
             std::string::npos);
   one.workloads[0].workload = {.size = 1_GiB, .batch = 3};
   EXPECT_NE(refused(machine_of(2).host, costs, one).find("more than 2 GiB"), std::string::npos);
+  one.workloads[0].workload = {.size = 1_B, .clients = 1'024, .batch = 65};
+  EXPECT_NE(refused(machine_of(2).host, costs, one).find("more than 65536 items at once"),
+            std::string::npos);
 }
 
 }  // namespace

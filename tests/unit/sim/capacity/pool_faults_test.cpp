@@ -57,6 +57,35 @@ TEST(PoolFaults, WhatCannotFailIsRefused) {
   EXPECT_TRUE(refused(with, {.kind = Kind::nic, .nic = with.memory(0)}));
 }
 
+// Its name is taken until the master has given up the process that went silently.
+TEST(PoolFaults, ANodeThatTheMasterRefusesAsksAgainOnceAHeartbeatAndIsTakenInTheEnd) {
+  PoolWorld world({.nodes = 1});
+  const std::vector<PoolFault> plan{
+      {.kind = Kind::host, .node = 0, .at = Instant{} + seconds(10), .lasts = seconds(1)}};
+  const PoolFaults faults(world.kernel, *world.pool, plan);
+  world.kernel.run_until(Instant{} + seconds(11));
+  const std::uint64_t before = world.pool->gauges().master_requests;
+  world.kernel.run_until(Instant{} + seconds(14));
+  EXPECT_GE(world.pool->gauges().master_requests, before + 2);
+  EXPECT_LE(world.pool->gauges().master_requests, before + 4);
+  world.kernel.run_until(Instant{} + seconds(20));
+  world.put(PoolWorld::chain(1, 3));
+  EXPECT_EQ(world.pool->gauges().objects, 6u);
+}
+
+TEST(CapacityPool, OfANodeThatTheMasterRefusesIsAnErrorThatSaysWhy) {
+  PoolWorld world({});
+  const PoolConfig config{
+      .nodes = {{world.memory(0), Bytes{1 << 20}}, {world.memory(1), Bytes{1ull << 49}}},
+      .objects = {{1000}}};
+  Kernel kernel{1};
+  const auto pool = CapacityPool::make(kernel, world.topology, nullptr, config);
+  ASSERT_FALSE(pool);
+  EXPECT_EQ(pool.error().code(), ErrorCode::invalid_params);
+  EXPECT_EQ(pool.error().facts().detail,
+            "the master refuses node 1: the segments of node 'node1' have more than 256TiB");
+}
+
 TEST(GaugeSeries, IsBoundedAndStillTellsOfTheWholeTime) {
   PoolWorld world({});
   const GaugeSeries series(world.kernel, *world.pool, seconds(1), 4);

@@ -91,10 +91,76 @@ TEST(ReplayCommand, WrongUsageIsExitCode2AndSaysWhat) {
            {{"--loop", "closed"}, "sessions"},
            {{"--policy", "random"}, "policy"},
            {{"--misses"}, "--out"},
+           {{"--out", ""}, "--out: must not be empty"},
+           {{"--html", ""}, "--html: must not be empty"},
+           {{"--engines", ""}, "--engines: '' is no number"},
+           {{"--speed", "nan"}, "--speed: 'nan' is no number"},
+           {{"--speed", "1e-300"}, "speed is 1e-300"},
+           {{"--cluster", ""}, "'' is no preset of hardware"},
+           {{"--fail", "nic:host9/nic0@1s"}, "fail: nic:host9/nic0@1s: 'host9/nic0' is no NIC"},
+           {{"--memory-per-node", "999999TiB"}, "memory-per-node is more than the 256 TiB"},
            {{"--page-tokens", "100"}, "page-tokens is 100"}}) {
     const Ran ran = run(small("replay", flags));
     EXPECT_EQ(ran.code, 2) << flags[0] << ran.err;
     EXPECT_NE((ran.err + ran.out).find(says), std::string::npos) << ran.err;
+  }
+}
+
+constexpr const char* row =
+    R"({"timestamp": 0, "input_length": 1024, "output_length": 5, "hash_ids": [1, 2]})";
+
+TEST(ReplayCommand, E4ABadTimeIsExitCode1WithTheLine) {
+  const TemporaryDirectory directory;
+  for (const char* time : {"-1", "NaN", "null", "1e400", "\"5\"", "99999999999999999999", ""}) {
+    std::string second = row;
+    second.replace(second.find("0,"), 1, time);
+    if (*time == 0) second.replace(0, second.find("\"input"), "{");
+    const std::string trace = directory.file("t.jsonl", std::string(row) + "\n" + second + "\n");
+    const Ran ran = run({"replay", trace});
+    EXPECT_EQ(ran.code, 1) << time;
+    EXPECT_NE(ran.err.find("line 2"), std::string::npos) << time << ran.err;
+  }
+  std::string later = row;
+  later.replace(later.find("0,"), 1, "7");
+  const std::string unsorted = directory.file("t.jsonl", later + "\n" + row + "\n");
+  EXPECT_NE(run({"replay", unsorted}).err.find("line 2: the timestamp is earlier"),
+            std::string::npos);
+}
+
+TEST(ReplayCommand, ALongerPromptThanTheModelsContextIsRejectedAndCounted) {
+  const TemporaryDirectory directory;
+  std::string ids = "0";
+  for (int block = 1; block < 300; ++block) ids += ", " + std::to_string(block);
+  const std::string trace = directory.file(
+      "t.jsonl", std::string(row) + "\n" + R"({"timestamp": 0, "input_length": 153600,)" +
+                     R"( "output_length": 5, "hash_ids": [)" + ids + "]}\n");
+  std::vector<std::string> arguments = small("replay", {"--json"});
+  arguments[1] = trace;
+  const Ran ran = run(arguments);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json requests = json::parse(ran.out).at("requests");
+  EXPECT_EQ(requests.at("arrived"), 2);
+  EXPECT_EQ(requests.at("too_long"), 1);
+  EXPECT_EQ(requests.at("completed"), 1);
+}
+
+TEST(ReplayCommand, WhatRunJsonCannotNameIsRefusedBeforeTheRun) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> arguments = small("replay", {"--out", directory.path() / "run"});
+  arguments[1] = directory.file("\xff.jsonl", std::string(row) + "\n");
+  const Ran ran = run(arguments);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("is no UTF-8 without control characters"), std::string::npos) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(directory.path() / "run"));
+}
+
+TEST(ReplayCommand, APlaceThatCannotBeWrittenIsSaidBeforeTheRun) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("file", "x");
+  for (const char* flag : {"--out", "--html"}) {
+    const Ran ran = run(small("replay", {flag, file + "/below", "--speed", "0.001"}));
+    EXPECT_EQ(ran.code, 1) << flag;
+    EXPECT_NE(ran.err.find("file/below"), std::string::npos) << ran.err;
   }
 }
 
@@ -141,6 +207,8 @@ TEST(ExplainCommand, TellsOfOneRequestAndOfOnePage) {
   ASSERT_EQ(key.code, 0) << key.err;
   EXPECT_NE(key.out.find("page 0 was asked for by"), std::string::npos) << key.out;
   EXPECT_EQ(run({"explain", out, "--request", "1000000"}).code, 2);
+  EXPECT_EQ(run({"explain", out, "--request", ""}).code, 2);
+  EXPECT_EQ(run({"explain", out, "--key", ""}).code, 2);
   EXPECT_EQ(run({"explain", out, "--key", "18446744073709551615"}).code, 2);
   EXPECT_EQ(run({"explain", directory.path()}).code, 1);
 }
@@ -221,6 +289,27 @@ TEST(SweepCommand, WorkersShareTheRunsAndTheLastOneJoinsThem) {
   EXPECT_EQ(text_of(shared / "sweep.csv"), text_of(alone / "sweep.csv"));
 }
 
+TEST(SweepCommand, ARowThatIsNotWholeIsNoneOfTheSweep) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", spec);
+  const auto out = directory.path() / "out";
+  ASSERT_EQ(run({"sweep", file, "--out", out}).code, 0);
+  std::ofstream(out / "part-0-of-1.csv", std::ios::binary | std::ios::app) << "3,1GiB\n";
+  const Ran ran = run({"sweep", file, "--out", out, "--resume"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.err.find("the line '3,1GiB' is of no run"), std::string::npos) << ran.err;
+}
+
+TEST(SweepCommand, JobsHaveAnEnd) {
+  const TemporaryDirectory directory;
+  const std::string file = directory.file("spec.json", spec);
+  for (const char* jobs : {"0", "4000000000", "-1", ""}) {
+    const Ran ran = run({"sweep", file, "--out", directory.path() / "out", "--jobs", jobs});
+    EXPECT_EQ(ran.code, 2) << jobs;
+    EXPECT_NE(ran.err.find("--jobs"), std::string::npos) << ran.err;
+  }
+}
+
 TEST(SweepCommand, WhatCannotBeIsARowAndABadSpecAnError) {
   const TemporaryDirectory directory;
   const std::string file = directory.file("spec.json", R"({
@@ -272,7 +361,10 @@ TEST(PlanCommand, WantsPricesAndObjectives) {
            {{"--slo", "speed<2s", "--price", "8xh800-8x200=1"}, "speed"},
            {{"--slo", "hit_ratio>2", "--price", "8xh800-8x200=1"}, "from 0 to 1"},
            {{"--slo", "ttft_p90<2s", "--price", "h=1"}, "no hosts 'h'"},
-           {{"--slo", "ttft_p90<2s", "--price", "8xh800-8x200=-1"}, "price_per_hour"}}) {
+           {{"--slo", "ttft_p90<2s", "--price", "8xh800-8x200=-1"}, "--price: "},
+           {{"--slo", "ttft_p90<2s", "--price", "8xh800-8x200=nan"}, "--price: "},
+           {{"--slo", "ttft_p90<2s", "--price", "8xh800-8x200=1", "--gpus-per-engine", "0"},
+            "gpus-per-engine is 0"}}) {
     const Ran ran = run(small("plan", flags));
     EXPECT_NE(ran.code, 0) << says;
     EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;

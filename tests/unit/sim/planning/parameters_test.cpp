@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
+#include "sim/planning/run_comparison.h"
 #include "sim/planning/run_file.h"
 #include "tests/unit/sim/planning/small.h"
 
@@ -48,6 +52,8 @@ TEST(Parameters, NameWhatIsWrong) {
                                                                   {"serving", "maybe"},
                                                                   {"router", "random"},
                                                                   {"lease", "-1s"},
+                                                                  {"cluster", "\x1b[31mred"},
+                                                                  {"model", "\xff"},
                                                                   {"fail", "node:1"}}) {
     const Status set = set_parameter(setting, name, text);
     ASSERT_FALSE(set) << name << ' ' << text;
@@ -64,7 +70,8 @@ TEST(PlannedFault, IsReadAndWritten) {
     EXPECT_EQ(faults_text(*faults), text);
   }
   for (const char* text : {"node:3", "node@1s", "node:x@1s", "master:1@1s", "disk:1@1s", "@1s",
-                           "node:3@", "node:3@-1s", "node:3@1s+", "node:3@1s+0s", "node:3@1s,"}) {
+                           "node:3@", "node:3@-1s", "node:3@1s+", "node:3@1s+0s", "node:3@1s,",
+                           "nic:@1s", "nic:host0/\x1b[31m@1s"}) {
     const auto faults = parse_faults(text);
     EXPECT_EQ(faults.has_value(), std::string_view(text).ends_with(',')) << text;
   }
@@ -104,6 +111,48 @@ TEST(RunFile, ABadOneIsAnErrorWithThePlace) {
     EXPECT_EQ(summary.error().code(), ErrorCode::bad_file);
     EXPECT_NE(summary.error().message().find(says), std::string::npos) << summary.error().message();
   }
+}
+
+TEST(RunFile, WhatCannotBeOfOneRunIsAnErrorWithThePlace) {
+  const auto run = run_small(small_setting()).value();
+  const nlohmann::json right = nlohmann::json::parse(run_json(run, {.paths = {"a.jsonl"}}));
+  for (const auto& [place, value, says] :
+       std::vector<std::tuple<const char*, nlohmann::json, const char*>>{
+           {"/pages/hits", 1'000'000, "/pages/hits: 1000000 of "},
+           {"/requests", "many", "/requests: string where an object belongs"},
+           {"/trace/format", "csv", "/trace/format: 'csv' is no format of traces"},
+           {"/setting/engines", "two", "/setting/engines: "},
+           {"/hardware/hosts", nlohmann::json::array(), "/hardware/hosts: there is none"},
+           {"/model/layers", 0, "/model/layers: 0 is not from 1"},
+           {"/state_hash", "xyz", "/state_hash: "}}) {
+    nlohmann::json damaged = right;
+    damaged[nlohmann::json::json_pointer(place)] = value;
+    const auto read = read_run(damaged.dump());
+    ASSERT_FALSE(read) << place;
+    EXPECT_EQ(read.error().code(), ErrorCode::bad_file) << place;
+    EXPECT_TRUE(read.error().facts().detail.starts_with(says)) << read.error().message();
+  }
+}
+
+// A run without GPUs has no saved GPU time: what stands below it must not move.
+TEST(RunComparison, NumbersStandBesideThoseOfTheSameName) {
+  Setting alone = small_setting();
+  alone.serving = false;
+  alone.gpus_per_engine = 1;
+  const std::string with = run_json(run_small(small_setting()).value(), {});
+  nlohmann::ordered_json without =
+      nlohmann::ordered_json::parse(run_json(run_small(alone).value(), {}));
+  without["saved_gpu_s"] = nullptr;
+  const auto first = read_run_numbers(with).value();
+  const auto second = read_run_numbers(without.dump()).value();
+  const nlohmann::ordered_json compared = comparison_json(first, second).at("numbers");
+  const auto right = nlohmann::ordered_json::parse(with);
+  EXPECT_EQ(compared.at("pool.puts.asked")[0], right["pool"]["puts"]["asked"]);
+  EXPECT_EQ(compared.at("pool.puts.asked")[1], without["pool"]["puts"]["asked"]);
+  EXPECT_EQ(compared.at("saved_gpu_s.sum")[0], right["saved_gpu_s"]["sum"]);
+  EXPECT_TRUE(compared.at("saved_gpu_s.sum")[1].is_null());
+  EXPECT_EQ(comparison_json(second, first).at("numbers").size(), compared.size());
+  EXPECT_NE(comparison_text(first, second).find("no data"), std::string::npos);
 }
 
 }  // namespace

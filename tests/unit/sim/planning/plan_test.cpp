@@ -44,6 +44,17 @@ TEST(Plan, HostsInUseCostWhatTheyCost) {
   EXPECT_EQ(cost.per_hour, 25);
 }
 
+TEST(Plan, WhatCannotBeIsRefusedBeforeAnythingIsPlaced) {
+  Setting setting = small_setting();
+  setting.gpus_per_engine = 0;
+  EXPECT_EQ(smaller_fleets(setting, 2).error().facts().detail,
+            "gpus-per-engine is 0; it must be at least 1");
+  setting = small_setting();
+  setting.nodes = 4'000'000'000;  // a list of so many places would take all memory
+  EXPECT_EQ(cost_of(setting).error().facts().detail,
+            "nodes is 4000000000; it can be from 1 to 10000");
+}
+
 TEST(Plan, TheFrontierIsWhatNobodyBeatsInBoth) {
   EXPECT_EQ(on_frontier({{1, 1}, {2, 3}, {2, 2}, {3, 3}, {4, 5}, {1, 1}}),
             (std::vector<bool>{true, true, false, false, true, true}));
@@ -117,6 +128,19 @@ TEST(SweepSpec, RunsAreAllCombinationsTheSeedFastest) {
   EXPECT_EQ(result_columns().size(), result_cells(run_small(small_setting()).value()).size());
 }
 
+TEST(SweepSpec, E10WhatIsWrongIsNamedWithItsPlace) {
+  const auto wrong = [](const std::string& text) {
+    const auto spec = read_sweep(text);
+    return spec ? std::string("read") : spec.error().facts().detail;
+  };
+  EXPECT_EQ(wrong(R"({"trace": "t", "setting": {"nodes": 3}, "vary": {"nodes": [1]}})"),
+            "/vary/nodes: stands in \"setting\" too: it either varies or does not");
+  EXPECT_EQ(wrong(R"({"trace": "t", "format": "csv", "vary": {}})"),
+            "/format: 'csv' is no format of traces: mooncake or agentic");
+  EXPECT_TRUE(wrong(R"({"trace": "t", "vary": {"\u001b[31m": [1]}})")
+                  .starts_with("/vary/\\x1b[31m/0: '\\x1b[31m' is no parameter"));
+}
+
 TEST(SweepSpec, RangesStepOrMultiply) {
   const auto range = [](std::string parameter, std::string from, std::string to,
                         std::string_view step, std::string_view factor) {
@@ -135,6 +159,11 @@ TEST(SweepSpec, RangesStepOrMultiply) {
   EXPECT_FALSE(range("engines", "0", "1000000000", "0.001", ""));
   EXPECT_FALSE(range("policy", "a", "b", "1", ""));
   EXPECT_FALSE(range("lease", "1s", "2s", "1s", ""));
+  EXPECT_EQ(range("speed", "nan", "2", "1", "").error().facts().detail,
+            "speed: from and to are no range");
+  EXPECT_FALSE(range("speed", "1", "inf", "", "2"));
+  EXPECT_EQ(range("memory-per-node", "1GiB", "17179869183GiB", "", "3").error().facts().detail,
+            "memory-per-node: to is more than 4 EiB");
 }
 
 }  // namespace

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "sim/cache/belady.h"
 #include "sim/planning/run_file.h"
@@ -101,6 +106,118 @@ TEST(Run, OneRequestAtATimeAnUnlimitedPoolIsAnInfiniteCache) {
   EXPECT_EQ(run.totals.hits(), point.hits);
   EXPECT_EQ(run.totals.misses[static_cast<std::size_t>(MissReason::cold)],
             point.accesses - point.hits);
+}
+
+// What a test gives instead of a file.
+struct ListTrace final : workloads::TraceReader {
+  struct Row {
+    Duration arrival;
+    std::vector<workloads::BlockId> blocks;
+  };
+  explicit ListTrace(std::vector<Row> list) : rows(std::move(list)) {}
+  Result<const workloads::Request*> next() override {
+    if (at == rows.size()) return nullptr;
+    const Row& row = rows[at++];
+    request = {.arrival = row.arrival,
+               .input_tokens = row.blocks.size() * 512,
+               .output_tokens = 1,
+               .block_tokens = 512,
+               .blocks = row.blocks};
+    return &request;
+  }
+  std::vector<Row> rows;
+  std::size_t at = 0;
+  workloads::Request request;
+};
+
+TEST(Run, E1IdsThatDifferOnlyInTheirUpperHalfAreDifferentPages) {
+  constexpr std::uint64_t upper = std::uint64_t{1} << 63;
+  using std::chrono::seconds;
+  Setting setting = small_setting();
+  setting.serving = false;
+  Records records;
+  ListTrace trace({{seconds(0), {{1}, {2}}},
+                   {seconds(10), {{1 + upper}, {2 + upper}}},
+                   {seconds(20), {{1}, {2}}},
+                   {seconds(30), {{1 + upper}, {~std::uint64_t{0}}}}});
+  const auto run = sim::run(setting, trace, records).value();
+  ASSERT_EQ(records.all.size(), 4u);
+  EXPECT_EQ(records.all[1].hits(), 0u);
+  EXPECT_EQ(records.all[2].pool_hits, 2u);
+  EXPECT_EQ(records.all[3].pool_hits, 1u);
+}
+
+TEST(Run, E4TheTimesOfTheRequestsAreThoseOfTheTrace) {
+  using std::chrono::seconds;
+  Records records;
+  ListTrace trace({{seconds(3), {{1}}}, {seconds(3), {{2}}}, {seconds(7), {{3}}}});
+  const auto run = sim::run(small_setting(), trace, records).value();
+  std::vector<Duration> arrivals;
+  for (const RequestRecord& record : records.all) arrivals.push_back(record.arrival - Instant{});
+  std::ranges::sort(arrivals);
+  EXPECT_EQ(arrivals, (std::vector<Duration>{seconds(3), seconds(3), seconds(7)}));
+}
+
+TEST(Run, E7AnIntervalWithoutRequestsHasNoDataAndAFullyCachedRequestFinishes) {
+  using std::chrono::seconds;
+  Records records;
+  ListTrace trace({{seconds(0), {{1}, {2}, {3}}}, {seconds(100), {{1}, {2}, {3}}}});
+  const auto run = sim::run(small_setting(), trace, records).value();
+  ASSERT_EQ(records.all.size(), 2u);
+  EXPECT_EQ(records.all[1].outcome, Outcome::completed);
+  EXPECT_EQ(records.all[1].hits(), 3u);
+  EXPECT_GE(records.all[1].computed_tokens, 1u);
+  EXPECT_EQ(run.totals.hit_ratio(), 0.5) << "hits over totals: 3 of 6";
+  std::size_t without = 0;
+  for (const TableColumn& column : timeline_table(run)) {
+    if (column.name != "hit_ratio" && column.name != "ttft_p50_s") continue;
+    ASSERT_EQ(column.cells.size(), run.intervals.size());
+    for (std::size_t row = 0; row < column.cells.size(); ++row) {
+      const bool empty = std::holds_alternative<std::monostate>(column.cells[row]);
+      EXPECT_EQ(empty, run.intervals[row].arrived == 0) << column.name << row;
+      without += empty ? 1 : 0;
+    }
+  }
+  EXPECT_GT(without, 100u) << "nothing came for a hundred seconds";
+}
+
+TEST(Run, E10APageLargerThanANodeIsRefusedAndAPromptLargerThanThePoolIsServed) {
+  Setting setting = small_setting();
+  setting.nodes = 1;
+  setting.memory_per_node = Bytes{(64ull << 20) - 1};
+  EXPECT_EQ(run_small(setting).error().code(), ErrorCode::invalid_params);
+  setting.memory_per_node = Bytes{200ull << 20};  // of two pages
+  Records records;
+  const auto run = run_small(setting, records).value();
+  EXPECT_EQ(run.totals.completed(), 200u);
+  EXPECT_EQ(run.totals.blocks, run.totals.hits() + sum(run.totals.misses));
+  EXPECT_LE(run.pool.used, *setting.memory_per_node);
+}
+
+TEST(Run, E10TheHitRateOfLruNeverFallsAsThePoolGrows) {
+  Setting setting = small_setting();
+  setting.serving = false;
+  setting.fabric = false;
+  setting.policy = "lru";
+  setting.every = std::chrono::seconds(1);
+  std::uint64_t before = 0;
+  std::vector<std::uint64_t> all;
+  for (const std::uint64_t gib : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u}) {
+    setting.memory_per_node = Bytes{gib << 30};
+    const auto run = run_small(setting).value();
+    EXPECT_GE(run.totals.hits(), before) << gib;
+    before = run.totals.hits();
+    all.push_back(before);
+  }
+  EXPECT_LT(all.front(), all.back()) << "the sizes tell nothing";
+}
+
+TEST(Run, E12TheHitsOfTheTiersSumToTheTotalAndPagesHaveTheBytesOfTheirTokens) {
+  const auto run = run_small(small_setting()).value();
+  EXPECT_EQ(run.totals.gpu_hits + run.totals.host_hits + run.totals.pool_hits, run.totals.hits());
+  EXPECT_GT(run.totals.gpu_hits, 0u);
+  // 512 tokens of 32 layers, K and V of 8 heads of 128 numbers of 2 bytes.
+  EXPECT_EQ(run.sizes.page_bytes, Bytes{512ull * 32 * 2 * 8 * 128 * 2});
 }
 
 TEST(Run, E9TheWarmUpIsInNoTotalAndMustLeaveSomething) {
@@ -219,6 +336,16 @@ TEST(Run, WhatCannotBeIsRefusedWithTheNumbers) {
            {[](Setting& s) { s.policy = "random"; }, "policy"},
            {[](Setting& s) { s.sessions = 3; }, "closed loop"},
            {[](Setting& s) { s.speed = 0; }, "speed"},
+           {[](Setting& s) { s.speed = 1e-300; }, "speed is 1e-300; it can be from 0.000001"},
+           {[](Setting& s) { s.gpu_speed = 1e300; }, "gpu-speed is 1e+300; it can be"},
+           {[](Setting& s) { s.gpu_speed = 1e-6; }, "takes more than 100000 s"},
+           {[](Setting& s) { s.master_speed = std::nan(""); }, "master-speed is nan; it can be"},
+           {[](Setting& s) { s.page_tokens = 512 << 20; }, "page-tokens is 536870912; it can be"},
+           {[](Setting& s) { s.host_memory = Bytes{~std::uint64_t{0}}; }, "more than 256 TiB"},
+           {[](Setting& s) { s.lease = Duration(1); }, "lease is 1ns; it can be from 1s on"},
+           {[](Setting& s) { s.every = std::chrono::hours(876'000); }, "more than 366 days"},
+           {[](Setting& s) { s.nodes = 10'000; },
+            "16.00 GiB of node 28, 2494 more (memory-per-node"},
            {[](Setting& s) {
               s.gpu = "auto", s.cluster = "mine.json", s.hardware.hosts[0].name = "x";
             },

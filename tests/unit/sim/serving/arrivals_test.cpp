@@ -109,6 +109,21 @@ TEST(OpenLoop, ARequestThatCannotBeServedEndsThem) {
   EXPECT_THAT(loop->status().error().message(), HasSubstr("no such pages"));
 }
 
+// In nanoseconds it would not be a number any more, and the run would not end.
+TEST(OpenLoop, E4ATimeBeyondAYearIsAnErrorThatNamesTheRequest) {
+  Kernel kernel(1);
+  Taker taker(kernel);
+  const auto loop = open_loop(kernel, 1e-9, taker);
+  ListReader reader({at(0), at(5)});
+  ASSERT_TRUE(loop->begin(reader));
+  kernel.run(100);
+  EXPECT_EQ(taker.came.size(), 1);
+  EXPECT_TRUE(loop->done());
+  EXPECT_THAT(loop->status().error().facts().detail,
+              HasSubstr("request 1 would come after more than 366 days of virtual time"));
+  EXPECT_EQ(sped_up(Duration::max(), 1e-300), sped_up(seconds(1), 1e-300));
+}
+
 // ---- closed loop --------------------------------------------------------------------------------
 
 std::vector<std::pair<std::uint64_t, std::int64_t>> closed(std::vector<Request> requests,
@@ -123,6 +138,16 @@ std::vector<std::pair<std::uint64_t, std::int64_t>> closed(std::vector<Request> 
   kernel.run(1'000);
   EXPECT_TRUE(loop->done());
   return taker.came;
+}
+
+TEST(ClosedLoop, E4AThinkTimeBeyondAYearIsAnErrorThatNamesTheRequest) {
+  Kernel kernel(1);
+  Taker taker(kernel);
+  const auto loop = closed_loop(kernel, {.speed = 1e-6}, taker);
+  ListReader reader({at(0, Speaker{.session = 1}), at(5, Speaker{.session = 1}, 60)});
+  const Status begun = loop->begin(reader);
+  ASSERT_FALSE(begun);
+  EXPECT_THAT(begun.error().facts().detail, HasSubstr("request 1 would come after more than 366"));
 }
 
 TEST(ClosedLoop, TheNextRequestComesAThinkTimeAfterTheAnswer) {

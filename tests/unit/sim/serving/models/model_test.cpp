@@ -78,7 +78,7 @@ constexpr std::string_view small = R"({
   "name": "small", "layers": 2, "hidden": 64, "heads": 4, "kv_heads": 2, "head_size": 16,
   "feed_forward": 256, "vocabulary": 1e3, "context_tokens": 4096})";
 
-std::string changed(std::string_view from, std::string_view to) {
+std::string changed(std::string_view from, const std::string& to) {
   std::string text(small);
   text.replace(text.find(from), from.size(), to);
   return text;
@@ -127,10 +127,39 @@ TEST(ModelFile, WhatIsWrongIsSaidWithItsPlace) {
                             R"("latent": {"query_rank": 0, "kv_rank": 0, "rope_size": 1,
                                           "nope_size": 1, "value_size": 1})")),
             "/latent/kv_rank: 0 is not from 1 to 10000000");
+  EXPECT_EQ(problem(changed(R"("small")", R"("\u001b[31mred")")),
+            "/name: wants 1 to 200 bytes of text without control characters, not '\\x1b[31mred'");
+  EXPECT_EQ(problem(changed(R"("small")", "\"" + std::string(201, 'x') + "\"")).substr(0, 30),
+            "/name: wants 1 to 200 bytes of");
   EXPECT_THAT(problem("{"), testing::StartsWith("the file: no JSON: "));
   EXPECT_EQ(problem("[]"),
             "the file: array where an object belongs, with name, layers, hidden, heads, "
             "vocabulary, context_tokens, kv_heads, head_size");
+}
+
+// Each number by itself can be; their products would pass 64 bits, and be small again.
+TEST(ModelFile, ProductsThatCannotBeAreRefused) {
+  Model model = read_model(small).value();
+  model.layers = 10'000;
+  model.hidden = 10'000'000;
+  model.heads = 10'000;
+  model.kv_heads = 10'000;
+  model.head_size = 10'000'000;
+  EXPECT_EQ(problem(write_model(model)),
+            "the model: its layers and vocabulary have more than a million billion parameters "
+            "together");
+  model = read_model(small).value();
+  model.layers = 10'000;
+  model.hidden = 1;
+  model.heads = 10'000;
+  model.kv_heads = 10'000;
+  model.head_size = 1'000;
+  EXPECT_EQ(problem(write_model(model)),
+            "the model: the KV of one token has 400000000000 bytes; at most 4294967296");
+  model = preset("deepseek-v3");
+  model.latent->query_rank = 4'000'000'000;
+  EXPECT_EQ(problem(write_model(model)),
+            "/latent/query_rank: 4000000000 is not from 0 to 10000000");
 }
 
 }  // namespace
