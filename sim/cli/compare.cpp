@@ -97,7 +97,9 @@ constexpr int could_not_be_done = 1;
 Status run(const CompareArguments& arguments) {
   if (is_run(arguments.first) || is_run(arguments.second)) {
     if (!arguments.html.empty()) {
-      return failed(ErrorCode::invalid_params, "--html is for runs in lock step");
+      return failed(
+          ErrorCode::invalid_params,
+          "--html is for runs in lock step; larder-sim report makes a page of each of these");
     }
     return compare_runs(arguments.first, arguments.second, arguments.json);
   }
@@ -134,7 +136,8 @@ void add_compare(CLI::App& app, Status& outcome) {
       "--out) or sim.json (of larder-sim lockstep --out), or such a file";
   command->add_option("FIRST", arguments->first, what)->required();
   command->add_option("SECOND", arguments->second, "The same, of the other run")->required();
-  command->add_option("--html", arguments->html, "Write a report with plots to this file");
+  command->add_option("--html", arguments->html,
+                      "Write a report with plots to this file, of two runs in lock step");
   command->add_flag("--json", arguments->json,
                     "Print one JSON object {agree, verdict, different_settings, parting, first, "
                     "second}");

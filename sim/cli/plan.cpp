@@ -357,6 +357,7 @@ ordered_json to_json(const Plan& plan) {
                           {"hosts", candidate.cost.hosts},
                           {"engines", candidate.setting.engines},
                           {"nodes", candidate.setting.nodes},
+                          {"name", name_of(candidate)},
                           {"varied", candidate.name},
                           {"error", candidate.error},
                           {"meets", candidate.meets},

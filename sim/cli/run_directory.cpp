@@ -48,10 +48,11 @@ Status RunDirectory::write(const char* name, const std::string& text) const {
 Status RunDirectory::commit(const Run& run, const TraceName& trace, const Spread& spread) {
   LARDER_CHECK(std::move(status_));
   LARDER_CHECK(requests_.commit());
+  std::error_code none;  // of an earlier run
+  std::filesystem::remove(path_ / "report.html", none);
   if (misses_) {
     LARDER_CHECK(misses_->commit());
   } else {
-    std::error_code none;  // of an earlier run
     std::filesystem::remove(path_ / "misses.csv", none);
   }
   LARDER_CHECK(write("timeline.csv", csv_text(timeline_table(run))));

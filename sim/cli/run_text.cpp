@@ -69,8 +69,9 @@ Rows deployment(const Run& run) {
   if (setting.calibrated) {
     const CalibratedMachine& machine = setting.calibrated->machine;
     add(rows, "costs",
-        fmt::format("{}: {}, {} cores, {}", setting.calibrated_file, machine.processor,
-                    machine.cores, machine.date));
+        fmt::format("{}: {}, {} cores, {}; others used {} of them", setting.calibrated_file,
+                    machine.processor, machine.cores, machine.date,
+                    as_percent(machine.others_permille / 1e3)));
   }
   for (const PlannedFault& fault : setting.faults) add(rows, "fault", fault_text(fault));
   return rows;
@@ -119,6 +120,7 @@ void add_times(Rows& rows, const Run& run) {
 
 // What the pool had of what it was asked for, beside what others would have had.
 void add_curve(Rows& rows, const PoolCurve& curve) {
+  if (curve.asked == 0) return add(rows, "asked of the pool", "nothing");
   const auto found = [&](std::uint64_t pages) { return as_percent(share(pages, curve.asked)); };
   add(rows, "asked of the pool",
       fmt::format("{} pages; {} were there, {} came in time", with_thousands(curve.asked),

@@ -39,7 +39,7 @@ void add_setting_arguments(CLI::App& command, Setting& setting) {
             [flag, &parameter, &setting](const std::vector<std::string>& texts) {
               std::string list;
               for (const std::string& text : texts) list += (list.empty() ? "" : ",") + text;
-              const Status set = parameter.set(setting, list);
+              const Status set = set_parameter(setting, parameter, list);
               if (!set) throw CLI::ValidationError(flag, set.error().facts().detail);
             },
             std::string(parameter.help))

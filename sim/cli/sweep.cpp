@@ -73,6 +73,16 @@ class Workers {
     return status_;
   }
 
+  // An error where none of several could be. Some that cannot be are what a sweep is for.
+  Status tell_of_errors() const {
+    if (failed_ == 0) return {};
+    const std::string text =
+        fmt::format("{} of {} runs could not be, the first: {}", with_thousands(failed_),
+                    with_thousands(done_), first_error_);
+    if (failed_ == done_) return failed(ErrorCode::invalid_params, text);
+    return terminal::print(text + "\n");
+  }
+
  private:
   void take_runs() {
     while (!stopped_) {
@@ -88,6 +98,8 @@ class Workers {
         return;
       }
       ++done_;
+      failed_ += (*cells).front().empty() ? 0 : 1;
+      if (failed_ == 1 && first_error_.empty()) first_error_ = (*cells).front();
       const double share = static_cast<double>(done_) / static_cast<double>(runs_.size());
       bar_.show(share, fmt::format("{} of {} runs, {}", with_thousands(done_),
                                    with_thousands(runs_.size()), time_left(begin_, share)));
@@ -103,14 +115,20 @@ class Workers {
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::size_t done_ = 0;
+  std::size_t failed_ = 0;
+  std::string first_error_;
   Status status_;
 };
 
-Status join(const SweepSpec& spec, const SweepFiles& files, const std::string& out) {
+// A worker that ends before others leaves runs to them; who asks for it alone wants all of them.
+Status join(const SweepSpec& spec, const SweepFiles& files, const SweepArguments& arguments) {
   LARDER_TRY(const std::uint64_t missing, files.join());
   if (missing > 0) {
-    return terminal::print(fmt::format("{} of {} runs are not done yet: {}\n",
-                                       with_thousands(missing), with_thousands(spec.runs()), out));
+    const std::string text =
+        fmt::format("{} of {} runs are not done yet: {}", with_thousands(missing),
+                    with_thousands(spec.runs()), arguments.out);
+    if (arguments.join) return failed(ErrorCode::unavailable_in_current_status, text);
+    return terminal::print(text + "\n");
   }
   return terminal::print(
       fmt::format("{} runs: {}\n", with_thousands(spec.runs()), files.whole().string()));
@@ -154,8 +172,10 @@ Status sweep(const SweepArguments& arguments) {
     }
     Workers workers(spec, files, std::move(runs));
     LARDER_CHECK(workers.work(arguments.jobs));
+    LARDER_CHECK(join(spec, files, arguments));
+    return workers.tell_of_errors();
   }
-  return join(spec, files, arguments.out);
+  return join(spec, files, arguments);
 }
 
 }  // namespace

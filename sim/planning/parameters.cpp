@@ -281,9 +281,16 @@ Result<const Parameter*> parameter_named(std::string_view name) {
                 in_quotes(name) + " is no parameter; there are " + known);
 }
 
+Status set_parameter(Setting& setting, const Parameter& parameter, std::string_view text) {
+  const Status set = parameter.set(setting, text);
+  // Which words there are stands in the help.
+  if (set || parameter.kind != Parameter::Kind::word) return set;
+  return wrong(set.error().facts().detail + " (" + std::string(parameter.help) + ")");
+}
+
 Status set_parameter(Setting& setting, std::string_view name, std::string_view text) {
   LARDER_TRY(const Parameter* const parameter, parameter_named(name));
-  const Status set = parameter->set(setting, text);
+  const Status set = set_parameter(setting, *parameter, text);
   if (set) return {};
   return wrong(std::string(name) + ": " + set.error().facts().detail);
 }

@@ -27,7 +27,9 @@ struct Parameter {
 std::span<const Parameter> parameters();
 // Errors: invalid_params, which lists those that there are.
 Result<const Parameter*> parameter_named(std::string_view name);
-// "NAME: what is wrong" as the error.
+// The error tells a word that is none of a parameter's with those that there are.
+Status set_parameter(Setting& setting, const Parameter& parameter, std::string_view text);
+// Likewise; "NAME: what is wrong" as the error.
 Status set_parameter(Setting& setting, std::string_view name, std::string_view text);
 
 }  // namespace larder::sim

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "core/base/duration_text.h"
 #include "core/base/size_text.h"
 #include "sim/planning/deployment.h"
 #include "sim/planning/trace_window.h"
@@ -116,6 +117,12 @@ std::vector<std::string> notes_on(const Run& run) {
     notes.push_back(
         "The cluster does not tell its hosts' cores, so what the calibration says of clients' own "
         "time counts nowhere: \"cores\" in a hardware file.");
+  }
+  for (const PlannedFault& fault : run.setting.faults) {
+    if (fault.at <= run.time) continue;
+    notes.push_back("The fault " + fault_text(fault) + " never came: the run was over after " +
+                    duration_text(std::chrono::duration_cast<std::chrono::seconds>(run.time)) +
+                    ".");
   }
   if (!run.setting.memory_per_node) {
     notes.push_back("The pool is without limit, and is not held against the hosts' memory.");

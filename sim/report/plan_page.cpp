@@ -41,7 +41,7 @@ Status check_plan(const json& plan) {
     if (!objective.is_string()) return bad_file(plan_file, "/objectives", "wants texts");
   }
   constexpr std::array candidate{Wanted{"cost_per_hour", Kind::maybe_number},
-                                 Wanted{"varied", Kind::text},
+                                 Wanted{"name", Kind::text},
                                  Wanted{"error", Kind::text},
                                  Wanted{"meets", Kind::flag},
                                  Wanted{"overloaded", Kind::flag},

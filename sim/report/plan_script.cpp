@@ -15,7 +15,7 @@ function head() {
   document.querySelector('.lead').textContent =
     `${count(tried.length)} settings were tried, of which ${count(tried.length - possible.length)} cannot be. ${objectives}.`;
   const of = place => place === null ? null : plan.candidates[place];
-  const name = candidate => `${candidate.varied || 'as it is'}, ${digits(candidate.cost_per_hour)} an hour`;
+  const name = candidate => `${candidate.name}, ${digits(candidate.cost_per_hour)} an hour`;
   const cheapest = of(plan.cheapest), surviving = of(plan.cheapest_without_one_node);
   const verdict = html('p', {class: `verdict ${cheapest ? 'good' : 'bad'}`},
     cheapest ? `The cheapest that meets them: ${name(cheapest)}.` : 'None of them meets the objectives.',
@@ -25,8 +25,10 @@ function head() {
 }
 
 // A point for each setting, and a line along the frontier.
-function frontier({title, note, value, format, on}) {
-  const points = possible.filter(candidate => known(candidate[value]));
+function frontier({title, note, value, format, on, leave_out = () => false}) {
+  const all = possible.filter(candidate => known(candidate[value]));
+  const some = all.filter(candidate => !leave_out(candidate)), points = some.length ? some : all;
+  if (points.length < all.length) note += `; ${all.length - points.length} overloaded left out, whose times grow with the trace`;
   if (!points.length) return figure(title, note, html('p', {}, 'no data'));
   const most_x = Math.max(...points.map(point => point.cost_per_hour)), most_y = Math.max(...points.map(point => point[value]));
   const x_step = step(most_x, 5), y_step = step(most_y, 4, format);
@@ -49,7 +51,7 @@ function frontier({title, note, value, format, on}) {
   }
   for (const point of points) {
     picture.append(svg('circle', {class: `dot ${point.meets ? 'c' : 'b'}`, cx: x(point.cost_per_hour), cy: y(point[value]), r: 4},
-      svg('title', {}, `${point.varied}: ${digits(point.cost_per_hour)} an hour, ${format(point[value])}`)));
+      svg('title', {}, `${point.name}: ${digits(point.cost_per_hour)} an hour, ${format(point[value])}`)));
   }
   const legend = html('div', {class: 'legend'}, html('span', {}, html('i', {class: 'c'}), 'meets the objectives'),
     html('span', {}, html('i', {class: 'b'}), 'does not'), html('span', {}, html('i', {class: 'stroke a'}), 'the frontier'));
@@ -57,17 +59,18 @@ function frontier({title, note, value, format, on}) {
 }
 
 function all() {
-  const rows = tried.map(candidate => [candidate.varied || '-',
+  const rows = tried.map(candidate => [candidate.name,
     known(candidate.cost_per_hour) ? digits(candidate.cost_per_hour) : '-',
     candidate.error || (candidate.meets ? 'meets' : candidate.overloaded ? 'overloaded' : 'does not'),
     candidate.error ? '' : seconds(candidate.ttft_p90_s), candidate.error ? '' : percent(candidate.hit_ratio),
     candidate.error ? '' : hours(candidate.saved_gpu_s)]);
-  section('All settings', table(['what varied', 'cost an hour', 'objectives', 'TTFT, 90th', 'page hits', 'saved GPU time'], rows));
+  section('All settings', table(['setting', 'cost an hour', 'objectives', 'TTFT, 90th', 'page hits', 'saved GPU time'], rows));
 }
 
 head();
 section('Frontiers', html('div', {class: 'plots'},
-  frontier({title: 'Cost and time to first token', note: '90th percentile: less is better', value: 'ttft_p90_s', format: seconds, on: 'on_ttft_frontier'}),
+  frontier({title: 'Cost and time to first token', note: '90th percentile: less is better', value: 'ttft_p90_s', format: seconds, on: 'on_ttft_frontier',
+            leave_out: candidate => candidate.overloaded}),
   frontier({title: 'Cost and saved GPU time', note: 'In the run: more is better', value: 'saved_gpu_s', format: hours, on: 'on_saved_frontier'})));
 all();
 document.body.dataset.ready = 'yes';

@@ -198,7 +198,7 @@ class Plan(Drawn):
     @classmethod
     def make(cls):
         candidates = [
-            {"cost_per_hour": 25.0 * hosts, "varied": f"hosts={hosts}", "meets": hosts > 2,
+            {"cost_per_hour": 25.0 * hosts, "name": f"{hosts} hosts", "meets": hosts > 2,
              "error": "" if hosts > 1 else "a model that does not fit <b>", "overloaded": hosts == 2,
              "ttft_p90_s": 4 / hosts if hosts > 1 else None, "hit_ratio": 0.1 * hosts,
              "saved_gpu_s": 5000.0 * hosts, "on_ttft_frontier": hosts > 1,
@@ -214,11 +214,11 @@ class Plan(Drawn):
     def test_it_says_the_cheapest_and_shows_each_setting(self):
         page = self.open()
         text = page.run("return document.body.innerText")
-        self.assertIn("The cheapest that meets them: hosts=3, 75 an hour.", text)
-        self.assertIn("when a node is lost: hosts=4, 100 an hour", text)
+        self.assertIn("The cheapest that meets them: 3 hosts, 75 an hour.", text)
+        self.assertIn("when a node is lost: 4 hosts, 100 an hour", text)
         self.assertIn("a model that does not fit <b>", text)
         self.assertEqual(page.run("return document.querySelectorAll('tbody tr').length"), 5)
-        self.assertEqual(page.run("return document.querySelectorAll('svg .dot').length"), 2 * 4)
+        self.assertEqual(page.run("return document.querySelectorAll('svg .dot').length"), 3 + 4)
 
 
 class Damaged(unittest.TestCase):

@@ -249,6 +249,32 @@ TEST(SweepCommand, E8OneCsvTheSameOnAnyNumberOfThreads) {
   EXPECT_NE(text_of(one / "sweep.csv").find("\n11,4GiB,leaf-first,2,,60,"), std::string::npos);
 }
 
+TEST(SweepCommand, SaysHowManyRunsCouldNotBeAndFailsWhereNoneCould) {
+  const TemporaryDirectory directory;
+  const auto some = [&](const std::string& nodes) {
+    return directory.file("spec.json", R"({"trace": "workloads/samples/sessions.jsonl",
+      "setting": {"model": "llama-3.1-8b", "hosts": 2, "engines": 2, "gpus-per-engine": 1,
+                  "host-memory": "128GiB", "requests-max": 5},
+      "vary": {"memory-per-node": ["1GiB", "9TiB"], "nodes": )" +
+                                           nodes + "}}");
+  };
+  const Ran half = run({"sweep", some("[2]"), "--out", directory.path() / "half"});
+  EXPECT_EQ(half.code, 0);
+  EXPECT_NE(half.out.find("1 of 2 runs could not be, the first: "), std::string::npos) << half.out;
+  const Ran none = run({"sweep", some("[0, 20000]"), "--out", directory.path() / "none"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.err.find("4 of 4 runs could not be, the first: "), std::string::npos) << none.err;
+  EXPECT_EQ(lines_of(directory.path() / "none" / "sweep.csv"), 5u) << "each with its error";
+}
+
+TEST(ReplayCommand, AWordThatIsNoneIsToldWithThoseThatThereAre) {
+  const Ran ran = run({"replay", "workloads/samples/sessions.jsonl", "--kv-type", "fp4"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("kv-type: 'fp4' is none of its words (Of the KV: fp16 or fp8)"),
+            std::string::npos)
+      << ran.err;
+}
+
 TEST(SweepCommand, GoesOnAfterAnInterruption) {
   const TemporaryDirectory directory;
   const std::string file = directory.file("spec.json", spec);
@@ -264,7 +290,8 @@ TEST(SweepCommand, GoesOnAfterAnInterruption) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("--resume"), std::string::npos) << refused.err;
   const Ran joined = run({"sweep", file, "--out", out, "--join"});
-  EXPECT_NE(joined.out.find("are not done yet"), std::string::npos) << joined.out;
+  EXPECT_EQ(joined.code, 1);
+  EXPECT_NE(joined.err.find("are not done yet"), std::string::npos) << joined.err;
   ASSERT_EQ(run({"sweep", file, "--out", out, "--resume"}).code, 0);
   EXPECT_EQ(text_of(out / "sweep.csv"), whole);
   const std::string other = directory.file("other.json", spec + "\n");

@@ -246,6 +246,17 @@ TEST(Run, E9MoreThanTheEnginesCanServeIsSaid) {
   EXPECT_NE(run.notes.front().find("More came than the engines can serve"), std::string::npos);
 }
 
+TEST(Run, AFaultBehindItsEndIsSaid) {
+  Setting setting = small_setting();
+  setting.faults = {{.kind = PlannedFault::Kind::master, .at = std::chrono::hours(5)}};
+  const auto run = run_small(setting).value();
+  ASSERT_FALSE(run.notes.empty());
+  EXPECT_EQ(
+      run.notes.back().rfind("The fault master@18000s never came: the run was over after ", 0), 0u)
+      << run.notes.back();
+  EXPECT_EQ(run.totals.hits(), run_small(small_setting()).value().totals.hits());
+}
+
 TEST(Run, WhatIsFetchedSavesTimeAndGoesOverLinks) {
   const auto run = run_small(small_setting()).value();
   ASSERT_TRUE(run.saved);

@@ -14,7 +14,7 @@ json a_plan() {
   json candidates = json::array();
   for (int hosts = 1; hosts <= 3; ++hosts) {
     candidates.push_back({{"cost_per_hour", 25.0 * hosts},
-                          {"varied", "hosts=" + std::to_string(hosts)},
+                          {"name", std::to_string(hosts) + " hosts"},
                           {"error", hosts == 1 ? "does not fit" : ""},
                           {"meets", hosts == 3},
                           {"overloaded", hosts == 2},
