@@ -4,10 +4,12 @@
 #include <array>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
+#include <cstdio>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/percent.h"
@@ -40,7 +42,10 @@ struct PutArguments {
 };
 
 constexpr Bytes window_bytes = 32_MiB;  // two of them are in memory
-constexpr auto patience_for_nodes = std::chrono::seconds(5);
+// A node takes its memory before it joins, a second for each GiB or so, and longer on a busy
+// machine.
+constexpr auto patience_for_nodes = std::chrono::seconds(15);
+constexpr auto told_of_it_after = std::chrono::seconds(1);
 
 Result<Duration> duration_of(std::string_view option, double seconds) {
   if (!(seconds >= 0) || seconds > 1e9) {
@@ -62,10 +67,16 @@ template <class Attempt>
 auto with_patience(Pool& pool, Attempt attempt) {
   auto result = attempt();
   if (result || result.error().code() != ErrorCode::no_available_handle) return result;
-  const auto until = std::chrono::steady_clock::now() + patience_for_nodes;
+  const auto begin = std::chrono::steady_clock::now();
   auto seen = pool.status();
   if (!seen || (seen->capacity > 0_B && seen->objects > 0)) return result;
-  while (seen && seen->capacity == 0_B && std::chrono::steady_clock::now() < until) {
+  bool told = false;
+  while (seen && seen->capacity == 0_B) {
+    const auto waited = std::chrono::steady_clock::now() - begin;
+    if (waited > patience_for_nodes) return result;
+    if (waited > told_of_it_after && !std::exchange(told, true)) {
+      fmt::print(stderr, "larder: waiting until a node of the pool is there\n");
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     seen = pool.status();
   }
