@@ -41,7 +41,7 @@ Status check_plan(const json& plan) {
     if (!objective.is_string()) return bad_file(plan_file, "/objectives", "wants texts");
   }
   constexpr std::array candidate{Wanted{"cost_per_hour", Kind::maybe_number},
-                                 Wanted{"name", Kind::text},
+                                 Wanted{"varied", Kind::text},
                                  Wanted{"error", Kind::text},
                                  Wanted{"meets", Kind::flag},
                                  Wanted{"overloaded", Kind::flag},
@@ -51,6 +51,11 @@ Status check_plan(const json& plan) {
                                  Wanted{"on_ttft_frontier", Kind::flag},
                                  Wanted{"on_saved_frontier", Kind::flag}};
   LARDER_CHECK(check_each(plan["candidates"], {plan_file, "/candidates"}, candidate));
+  for (const json& each : plan["candidates"]) {  // plans of before have no names
+    if (each.contains("name") && !each["name"].is_string()) {
+      return bad_file(plan_file, "/candidates", "wants texts as names");
+    }
+  }
   LARDER_CHECK(check_place(plan, "cheapest"));
   return check_place(plan, "cheapest_without_one_node");
 }

@@ -6,6 +6,7 @@ std::string_view plan_script() {
   return R"js(
 const plan = read('plan');
 const tried = plan.candidates.map((candidate, place) => ({...candidate, place}));
+const called = candidate => candidate.name || candidate.varied || 'as it is';
 const possible = tried.filter(candidate => !candidate.error && known(candidate.cost_per_hour));
 
 function head() {
@@ -15,7 +16,7 @@ function head() {
   document.querySelector('.lead').textContent =
     `${count(tried.length)} settings were tried, of which ${count(tried.length - possible.length)} cannot be. ${objectives}.`;
   const of = place => place === null ? null : plan.candidates[place];
-  const name = candidate => `${candidate.name}, ${digits(candidate.cost_per_hour)} an hour`;
+  const name = candidate => `${called(candidate)}, ${digits(candidate.cost_per_hour)} an hour`;
   const cheapest = of(plan.cheapest), surviving = of(plan.cheapest_without_one_node);
   const verdict = html('p', {class: `verdict ${cheapest ? 'good' : 'bad'}`},
     cheapest ? `The cheapest that meets them: ${name(cheapest)}.` : 'None of them meets the objectives.',
@@ -51,7 +52,7 @@ function frontier({title, note, value, format, on, leave_out = () => false}) {
   }
   for (const point of points) {
     picture.append(svg('circle', {class: `dot ${point.meets ? 'c' : 'b'}`, cx: x(point.cost_per_hour), cy: y(point[value]), r: 4},
-      svg('title', {}, `${point.name}: ${digits(point.cost_per_hour)} an hour, ${format(point[value])}`)));
+      svg('title', {}, `${called(point)}: ${digits(point.cost_per_hour)} an hour, ${format(point[value])}`)));
   }
   const legend = html('div', {class: 'legend'}, html('span', {}, html('i', {class: 'c'}), 'meets the objectives'),
     html('span', {}, html('i', {class: 'b'}), 'does not'), html('span', {}, html('i', {class: 'stroke a'}), 'the frontier'));
@@ -59,7 +60,7 @@ function frontier({title, note, value, format, on, leave_out = () => false}) {
 }
 
 function all() {
-  const rows = tried.map(candidate => [candidate.name,
+  const rows = tried.map(candidate => [called(candidate),
     known(candidate.cost_per_hour) ? digits(candidate.cost_per_hour) : '-',
     candidate.error || (candidate.meets ? 'meets' : candidate.overloaded ? 'overloaded' : 'does not'),
     candidate.error ? '' : seconds(candidate.ttft_p90_s), candidate.error ? '' : percent(candidate.hit_ratio),

@@ -94,7 +94,7 @@ const RightFiles& right_files() {
                      .plan = ordered_json::parse(R"({
         "format": "larder-plan", "version": 1, "objectives": ["ttft_p90<2s"], "cheapest": 0,
         "cheapest_without_one_node": null, "candidates": [{"cost_per_hour": 25.0,
-        "name": "1 host", "error": "", "meets": true, "overloaded": false, "ttft_p90_s": 1.5,
+        "name": "1 host", "varied": "", "error": "", "meets": true, "overloaded": false, "ttft_p90_s": 1.5,
         "hit_ratio": 0.3, "saved_gpu_s": 100, "on_ttft_frontier": true,
         "on_saved_frontier": false}]})")};
     LARDER_ASSERT(run_html({.run = right.run.dump(), .links = right.links}).has_value());

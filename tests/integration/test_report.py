@@ -198,7 +198,7 @@ class Plan(Drawn):
     @classmethod
     def make(cls):
         candidates = [
-            {"cost_per_hour": 25.0 * hosts, "name": f"{hosts} hosts", "meets": hosts > 2,
+            {"cost_per_hour": 25.0 * hosts, "name": f"{hosts} hosts", "varied": "", "meets": hosts > 2,
              "error": "" if hosts > 1 else "a model that does not fit <b>", "overloaded": hosts == 2,
              "ttft_p90_s": 4 / hosts if hosts > 1 else None, "hit_ratio": 0.1 * hosts,
              "saved_gpu_s": 5000.0 * hosts, "on_ttft_frontier": hosts > 1,

@@ -14,7 +14,7 @@ json a_plan() {
   json candidates = json::array();
   for (int hosts = 1; hosts <= 3; ++hosts) {
     candidates.push_back({{"cost_per_hour", 25.0 * hosts},
-                          {"name", std::to_string(hosts) + " hosts"},
+                          {"varied", "hosts=" + std::to_string(hosts)},
                           {"error", hosts == 1 ? "does not fit" : ""},
                           {"meets", hosts == 3},
                           {"overloaded", hosts == 2},
@@ -57,6 +57,8 @@ TEST(PlanPage, E10WhatIsWrongIsNamedWithItsPlace) {
   expect([](json& plan) { plan["cheapest"] = -1; }, "/cheapest: wants the place of a candidate");
   expect([](json& plan) { plan["candidates"][1]["meets"] = "yes"; },
          "/candidates/1/meets: wants true or false");
+  expect([](json& plan) { plan["candidates"][1]["name"] = 1; },
+         "/candidates: wants texts as names");
   expect([](json& plan) { plan["objectives"] = {1}; }, "/objectives: wants texts");
   EXPECT_FALSE(plan_html("{\"format\":"));
 }
