@@ -98,8 +98,7 @@ class Workers {
         return;
       }
       ++done_;
-      failed_ += (*cells).front().empty() ? 0 : 1;
-      if (failed_ == 1 && first_error_.empty()) first_error_ = (*cells).front();
+      if (!cells->front().empty() && failed_++ == 0) first_error_ = cells->front();
       const double share = static_cast<double>(done_) / static_cast<double>(runs_.size());
       bar_.show(share, fmt::format("{} of {} runs, {}", with_thousands(done_),
                                    with_thousands(runs_.size()), time_left(begin_, share)));

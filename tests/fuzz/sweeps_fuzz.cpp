@@ -108,9 +108,7 @@ void check(char kind, std::string_view rest) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  check(static_cast<char>(data[0]), {reinterpret_cast<const char*>(data + 1), size - 1});
-  return 0;
+  return check_by_kind(data, size, check);
 }
 
 }  // namespace larder::sim

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,6 +27,16 @@ inline void check_refusal(const Error& error) { check_line(error.message()); }
 inline void check_refusal(const Error& error, ErrorCode code) {
   LARDER_ASSERT(error.code() == code);
   check_refusal(error);
+}
+
+// For inputs of several kinds: the first byte says which, the others are the text. What
+// LLVMFuzzerTestOneInput returns.
+template <class Check>
+int check_by_kind(const std::uint8_t* data, std::size_t size, Check&& check) {
+  if (size == 0) return 0;
+  check(static_cast<char>(data[0]),
+        std::string_view(reinterpret_cast<const char*>(data), size).substr(1));
+  return 0;
 }
 
 // One file without a disk, with a new content each time.
