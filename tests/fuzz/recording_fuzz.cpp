@@ -48,27 +48,68 @@ void write_file(std::string_view suffix, std::string_view content) {
   directory().file(journal::file_name(1, suffix), content);
 }
 
-class Recording {
+constexpr Epoch epoch{9};
+constexpr Time begins{std::chrono::hours(1)};
+
+Request of_client(std::uint64_t number, RequestBody body) {
+  return {.header = {.session = session, .number = number, .lowest_unanswered = number},
+          .body = std::move(body)};
+}
+
+// A master with one node and two objects, as it is recorded. Every input begins with it.
+class Begin {
  public:
-  explicit Recording(FuzzedDataProvider& input) : input_(input), effects_(nobody_) {
+  static const Begin& get() {
+    static const Begin one;
+    return one;
+  }
+
+  std::string state;
+  std::uint64_t digest = 0;
+  std::uint64_t calls = 0;  // of the client
+
+ private:
+  Begin() : effects_(nobody_) {
     MasterConfig config;
     config.quarantine_bytes_min = Bytes{1} * (1 << 20);
-    auto made = Master::make(now_, config, {.epoch = epoch, .instance = {1, 2}}, {});
+    auto made = Master::make(begins, config, {.epoch = epoch, .instance = {1, 2}}, {});
     LARDER_ASSERT(made.has_value());
-    master_ = std::move(*made);
+    Master& master = **made;
     const RegisterNode node{.incarnation = incarnation,
                             .registration = 1,
                             .name = "n",
                             .endpoint = "n:1",
                             .host = "h",
                             .segments = {{.id = {3, 1}, .name = "s", .size = Bytes{8192}}}};
-    apply({.body = node});
-    apply({.body = ReportInventory{.incarnation = incarnation, .registration = 1, .last = true}});
-    apply(of_client(OpenSession{.tenant = "t", .client = "fuzz"}));
+    apply(master, {.body = node});
+    apply(master,
+          {.body = ReportInventory{.incarnation = incarnation, .registration = 1, .last = true}});
+    apply(master, of_client(++calls, OpenSession{.tenant = "t", .client = "fuzz"}));
     for (std::uint64_t i = 1; i <= 2; ++i) {
-      apply(of_client(PutStart{.items = {{.key = keys[i - 1], .size = Bytes{100}}}}));
-      apply(of_client(PutEnd{.items = {{.key = keys[i - 1], .put_id = {epoch, i}, .sealed = 1}}}));
+      const std::string_view key = keys[i - 1];
+      apply(master, of_client(++calls, PutStart{.items = {{.key = key, .size = Bytes{100}}}}));
+      apply(master,
+            of_client(++calls, PutEnd{.items = {{.key = key, .put_id = {epoch, i}, .sealed = 1}}}));
     }
+    Archive archive([&](std::span<const std::byte> piece) {
+      state.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    });
+    master.save(archive);
+    digest = master.digest(begins);
+  }
+  void apply(Master& master, const Request& request) {
+    master.apply(begins, ++tickets_, request, effects_);
+    effects_.clear();
+  }
+
+  NoAnswers nobody_;
+  MasterEffects effects_;
+  Ticket tickets_ = 0;
+};
+
+class Recording {
+ public:
+  explicit Recording(FuzzedDataProvider& input) : input_(input) {
     write_state();
     write_calls();
   }
@@ -77,21 +118,11 @@ class Recording {
   bool is_forged() const { return is_forged_; }
 
  private:
-  static constexpr Epoch epoch{9};
-
-  Request of_client(RequestBody body) {
-    ++calls_;
-    return {.header = {.session = session, .number = calls_, .lowest_unanswered = calls_},
-            .body = std::move(body)};
-  }
-  void apply(const Request& request) {
-    master_->apply(now_, ++tickets_, request, effects_);
-    effects_.clear();
-  }
+  Request of_client(RequestBody body) { return sim::of_client(++calls_, std::move(body)); }
 
   journal::FileHeader header(journal::FileKind kind) const {
     journal::FileHeader header{
-        .kind = kind, .slot = 1, .epoch = epoch, .begins = now_, .wall_clock_ns = 1};
+        .kind = kind, .slot = 1, .epoch = epoch, .begins = begins, .wall_clock_ns = 1};
     header.checksum = journal::checksum_of(header);
     return header;
   }
@@ -107,16 +138,12 @@ class Recording {
   }
 
   void write_state() {
-    std::string content;
-    Archive archive([&](std::span<const std::byte> piece) {
-      content.append(reinterpret_cast<const char*>(piece.data()), piece.size());
-    });
-    master_->save(archive);
+    std::string content = Begin::get().state;
     if (input_.ConsumeIntegralInRange(0, 3) == 0) {
       is_forged_ = true;
       alter(content);
     }
-    journal::StateTrailer trailer{.length = content.size(), .digest = master_->digest(now_)};
+    journal::StateTrailer trailer{.length = content.size(), .digest = Begin::get().digest};
     content.append(journal::bytes_of(trailer).substr(0, offsetof(journal::StateTrailer, checksum)));
     trailer.checksum = checksum(std::as_bytes(std::span(content)));
     content.append(journal::bytes_of(trailer.checksum));
@@ -205,12 +232,8 @@ class Recording {
   }
 
   FuzzedDataProvider& input_;
-  NoAnswers nobody_;
-  MasterEffects effects_;
-  Time now_{std::chrono::hours(1)};
-  std::unique_ptr<Master> master_;
-  Ticket tickets_ = 0;
-  std::uint64_t calls_ = 0;
+  Time now_ = begins;
+  std::uint64_t calls_ = Begin::get().calls;
   bool is_forged_ = false;
 };
 
