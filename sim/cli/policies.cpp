@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json_problem.h"
 #include "core/base/printable.h"
 #include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
 #include "terminal/output.h"
 #include "workloads/input_file.h"
-#include "workloads/json_problem.h"
 #include "workloads/trace.h"
 
 namespace larder::sim {
@@ -107,7 +107,7 @@ Result<PolicyStudy> read_study(const std::filesystem::path& path) {
     try {
       return parse_study(nlohmann::json::parse(text));
     } catch (const nlohmann::json::exception& error) {
-      return wrong(workloads::json_problem(error));
+      return wrong(json_problem(error));
     }
   }();
   if (study) return study;

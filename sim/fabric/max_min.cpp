@@ -18,9 +18,11 @@ constexpr std::uint64_t capacity_max = 1'000'000'000'000'000;
 constexpr double rate_slack = 1e-12;
 constexpr double full_slack = 1e-13;
 constexpr double same_slack = 1e-14;
+constexpr double level_slack = 1e-9;
 // After so many passes all that may be concerned is taken at once: where a change goes far, that is
 // less work than to follow it step by step.
 constexpr int passes_max = 2;
+constexpr std::size_t many_flows = 16;  // at hand; likewise
 
 // Of a flow on an edge, whose bound is at most capacity_max and so exact as a double.
 std::uint64_t whole(double bound) { return static_cast<std::uint64_t>(bound); }
@@ -67,8 +69,6 @@ void MaxMin::start(std::uint32_t number, std::span<const EdgeId> path, Bytes lim
   flows_[number].bound = static_cast<double>(bound);
   for (const Hop& hop : own.hops) edges_[hop.edge].demand += bound;
 
-  begin_change();
-  gather(number);
   // It will get its equal part of some edge, or more: who has less has nothing to fear from it.
   double least = flows_[number].bound;
   for (const Hop& hop : own.hops) {
@@ -76,6 +76,8 @@ void MaxMin::start(std::uint32_t number, std::span<const EdgeId> path, Bytes lim
     const double part = static_cast<double>(edge.capacity) / static_cast<double>(edge.users.size());
     if (edge.can_fill()) least = std::min(least, part);
   }
+  begin_change(least);
+  gather(number);
   for (const Hop& hop : own.hops) {
     const Edge& edge = edges_[hop.edge];
     if (!edge.can_fill()) continue;
@@ -87,7 +89,7 @@ void MaxMin::start(std::uint32_t number, std::span<const EdgeId> path, Bytes lim
 }
 
 void MaxMin::end(std::uint32_t number, std::vector<Change>& changed) {
-  begin_change();
+  begin_change(flows_[number].rate);
   for (const Hop& hop : paths_[number].hops) {
     if (edges_[hop.edge].bottleneck_of == 0) continue;
     for (const User& user : edges_[hop.edge].users) {
@@ -101,7 +103,7 @@ void MaxMin::end(std::uint32_t number, std::vector<Change>& changed) {
 void MaxMin::set_capacity(EdgeId id, Bytes per_second, std::vector<Change>& changed) {
   LARDER_ASSERT(per_second > Bytes{} && per_second.value <= capacity_max);
   edges_[id.value].capacity = per_second.value;
-  begin_change();
+  begin_change(0);
   gather_users(id.value);
   for (const Gathered& each : gathered_) {
     Flow& flow = flows_[each.flow];
@@ -150,6 +152,7 @@ void MaxMin::leave(std::uint32_t number) {
   path.limit = 0;
   --live_;
   flows_[number].rate = 0;
+  flows_[number].bound = 0;
 }
 
 void MaxMin::set_bottleneck(Flow& flow, std::uint32_t edge) {
@@ -160,8 +163,9 @@ void MaxMin::set_bottleneck(Flow& flow, std::uint32_t edge) {
 
 // ---- whom a change concerns ---------------------------------------------------------------------
 
-void MaxMin::begin_change() {
+void MaxMin::begin_change(double level) {
   ++change_;
+  level_ = level * (1 - level_slack);
   gathered_.clear();
 }
 
@@ -179,8 +183,8 @@ void MaxMin::gather_users(std::uint32_t edge) {
 void MaxMin::gather_part() {
   // Most of them hang together then, and no search is needed to find them.
   if (gathered_.size() * 16 >= live_) {
-    for (std::uint32_t flow = 0; flow < paths_.size(); ++flow) {
-      if (paths_[flow].limit != 0) gather(flow);
+    for (std::uint32_t flow = 0; flow < flows_.size(); ++flow) {
+      if (flows_[flow].bound > 0 && flows_[flow].rate >= level_) gather(flow);
     }
     return;
   }
@@ -190,7 +194,9 @@ void MaxMin::gather_part() {
       Edge& edge = edges_[hop.edge];
       if (edge.seen == pass_ || (!edge.can_fill() && edge.bottleneck_of == 0)) continue;
       edge.seen = pass_;
-      gather_users(hop.edge);
+      for (const User& user : edge.users) {
+        if (flows_[user.flow].rate >= level_) gather(user.flow);
+      }
     }
   }
 }
@@ -199,6 +205,7 @@ void MaxMin::solve(std::vector<Change>& changed) {
   for (int pass = 1; !gathered_.empty(); ++pass) {
     share_out();
     if (pass > passes_max || !gather_wronged()) break;
+    if (gathered_.size() >= many_flows) pass = passes_max;
     if (pass == passes_max) gather_part();
   }
   for (const auto& [number, before] : gathered_) {

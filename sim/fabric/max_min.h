@@ -22,8 +22,10 @@ namespace larder::sim {
 // given new rates beside all others, which stand; then the sentence above is checked on the edges
 // of those flows, and whom it fails for joins them, once more. A change that goes further than that
 // takes the part of the graph that hangs together by full edges, or simply all flows where those at
-// hand are many, since to follow it step by step would be more work. Edges that could carry all
-// their flows at their limits are never full, and nobody's bottleneck.
+// hand are many, since to follow it step by step would be more work. But it takes no flow that has
+// less than the one that comes or goes: if all rates rise together from zero, each until an edge of
+// it is full, they rise the same with that flow and without it until they reach its rate. Edges
+// that could carry all their flows at their limits are never full, and nobody's bottleneck.
 //
 // Flows go by small numbers that the caller gives and uses again. Rates are doubles: the same calls
 // give the same rates to the bit, and those of solve_all() but for rounding (1e-9).
@@ -81,7 +83,7 @@ class MaxMin {
   // What every pass reads of flows, apart from what only few changes do: so it stays in the cache.
   struct Flow {
     double rate = 0;
-    double bound = 0;  // its limit and that of its narrowest edge
+    double bound = 0;  // its limit and that of its narrowest edge; zero: the number is free
     std::uint32_t bottleneck = nowhere;
     std::uint32_t gathered = 0;  // the change that gathered it last
     bool settled = false;        // while solving
@@ -118,7 +120,7 @@ class MaxMin {
   void leave(std::uint32_t flow);
   void set_bottleneck(Flow& flow, std::uint32_t edge);
 
-  void begin_change();
+  void begin_change(double level);
   void gather(std::uint32_t flow);
   void gather_users(std::uint32_t edge);
   void gather_part();
@@ -135,6 +137,7 @@ class MaxMin {
   std::vector<Flow> flows_;
   std::vector<Path> paths_;  // of flows
   std::size_t live_ = 0;     // flows
+  double level_ = 0;         // whoever has less keeps it in this change
   std::uint32_t change_ = 0;
   std::uint32_t pass_ = 0;
   std::vector<Gathered> gathered_;      // the flows at hand
