@@ -30,5 +30,5 @@ find_program(CCACHE ccache)
 if(CCACHE)
   # Checkouts at different paths share the cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-    CCACHE_NOHASHDIR=1 ${CCACHE})
+    CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_PCH_EXTSUM=1 ${CCACHE})
 endif()

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/base/assert.h"
+#include "core/base/json_problem.h"
 #include "core/base/printable.h"
-#include "workloads/json_problem.h"
 
 namespace larder::workloads {
 namespace {

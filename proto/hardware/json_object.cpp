@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/json_problem.h"
 #include "core/base/printable.h"
 
 namespace larder {
@@ -58,7 +59,7 @@ Result<json> parse_json(std::string_view text) {
     if (!doubled.empty()) return wrong_json("", in_quotes(doubled) + " stands twice in one object");
     return value;
   } catch (const json::exception& error) {
-    return wrong_json("", "no JSON: " + printable(error.what(), 300));
+    return wrong_json("", "no JSON: " + json_problem(error));
   }
 }
 

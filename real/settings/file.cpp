@@ -9,6 +9,7 @@
 #include <set>
 #include <system_error>
 
+#include "core/base/json_problem.h"
 #include "core/base/printable.h"
 
 namespace larder::real {
@@ -18,13 +19,6 @@ using Json = nlohmann::json;
 
 constexpr std::size_t file_bytes_max = 1 << 20;
 constexpr std::size_t piece_bytes = 1 << 14;
-
-// "[json.exception.parse_error.101] parse error at line 3, column 5: …" without what is nlohmann's.
-std::string reason_of(const Json::exception& error) {
-  const std::string_view what = error.what();
-  const std::size_t begin = what.find("at line ");
-  return printable(begin == std::string_view::npos ? what : what.substr(begin + 3), 240);
-}
 
 // Takes the file apart as it is read, since only then a key that stands there twice is seen, and a
 // number as it was written.
@@ -86,7 +80,7 @@ class Reader : public Json::json_sax_t {
     return names_.insert(name_).second || refuse(place() + " is there twice");
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
-    return refuse("it is no JSON: " + reason_of(error));
+    return refuse("it is no JSON: " + json_problem(error));
   }
 
  private:

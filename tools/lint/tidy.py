@@ -1,6 +1,7 @@
 """clang-tidy with .clang-tidy. A file that passed is not looked at again until it, a header of ours
 that it includes, its compile command or .clang-tidy changes: the passes are kept by hash, outside
-the build folder, so that all checkouts share them."""
+the build folder, so that all checkouts share them. Files are compiled without the precompiled headers, so that
+one that does not include what it uses is noticed here."""
 
 import concurrent.futures
 import hashlib
@@ -8,11 +9,14 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
+import tempfile
 
 import sources
 
 TIDY = "clang-tidy-19"
+PRECOMPILED = re.compile(r"-Xclang -include-pch -Xclang \S+ ")
 
 
 def cache_folder() -> pathlib.Path:
@@ -23,7 +27,7 @@ def cache_folder() -> pathlib.Path:
 def check(root: pathlib.Path, build: pathlib.Path, workers: int, most: int | None) -> tuple[list[str], int]:
     """(errors, how many files were looked at): `most` of those that need it, the last changed first, and then
     some that the commit draws."""
-    commands = json.loads((build / "compile_commands.json").read_text())
+    commands = json.loads(PRECOMPILED.sub("", (build / "compile_commands.json").read_text()))
     passes = cache_folder()
     passes.mkdir(parents=True, exist_ok=True)
     todo = {}
@@ -37,8 +41,9 @@ def check(root: pathlib.Path, build: pathlib.Path, workers: int, most: int | Non
     if most is not None:
         todo = {path: todo[path] for path in in_turn(root, sorted(todo))[:most]}
     errors = []
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for path, output in zip(todo, pool.map(lambda p: run(root, build, p), todo)):
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        (pathlib.Path(folder) / "compile_commands.json").write_text(json.dumps(commands))
+        for path, output in zip(todo, pool.map(lambda p: run(root, folder, p), todo)):
             if output:
                 errors.append(output)
             else:
@@ -70,9 +75,9 @@ def key(root: pathlib.Path, path: str, command: str) -> str:
     return digest.hexdigest()
 
 
-def run(root: pathlib.Path, build: pathlib.Path, path: str) -> str:
-    """What clang-tidy complains about; empty if nothing."""
+def run(root: pathlib.Path, commands: str, path: str) -> str:
+    """What clang-tidy complains about, with the commands in that folder; empty if nothing."""
     result = subprocess.run(
-        [TIDY, "--quiet", "-p", build, root / path], capture_output=True, text=True, cwd=root
+        [TIDY, "--quiet", "-p", commands, root / path], capture_output=True, text=True, cwd=root
     )
     return "" if result.returncode == 0 else (result.stdout + result.stderr).strip()

@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/json_problem.h"
 #include "core/base/printable.h"
 #include "workloads/input_file.h"
-#include "workloads/json_problem.h"
 #include "workloads/output_file.h"
 
 namespace larder::workloads {

@@ -114,8 +114,8 @@ struct Bad {
 
 TEST(HardwareFile, E10ABadFileIsAnErrorThatNamesThePlace) {
   const std::pair<const char*, Bad> table[] = {
-      {"empty", {"", "the file: no JSON", "column 1"}},
-      {"cut off", {small.substr(0, 100), "the file: no JSON", "line 5"}},
+      {"empty", {"", "the file: no JSON: line 1, column 1", ""}},
+      {"cut off", {small.substr(0, 100), "the file: no JSON: line 5", ""}},
       {"no object", {"[]", "the file: array where an object belongs", "hosts"}},
       {"no hosts", {"{}", "the file: 'hosts' is missing", ""}},
       {"an empty list", {R"({"hosts": []})", "/hosts: ", "there is none"}},

@@ -1,8 +1,10 @@
-#include "workloads/json_problem.h"
+#include "core/base/json_problem.h"
+
+#include <string_view>
 
 #include "core/base/printable.h"
 
-namespace larder::workloads {
+namespace larder {
 
 std::string json_problem(const std::exception& error) {
   std::string_view text = error.what();
@@ -16,4 +18,4 @@ std::string json_problem(const std::exception& error) {
   return printable(text, 240);
 }
 
-}  // namespace larder::workloads
+}  // namespace larder
