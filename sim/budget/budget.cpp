@@ -420,6 +420,7 @@ Result<Budget> make_budget(const BudgetConfig& config, const PackingShares& pack
     budget.hosts.push_back({.kind = host.name,
                             .first = first,
                             .count = host.count,
+                            .memories = count_of(host, PartKind::dram),
                             .with_master = first == 0,
                             .installed = installed(host),
                             .contributed = config.contributed.value_or(Bytes{}),

@@ -56,7 +56,8 @@ struct HostBudget {
   std::string kind;
   std::uint32_t first = 0;  // number of the first host
   std::uint32_t count = 0;
-  bool with_master = false;  // the first one has the master, and that is the one that is shown
+  std::uint32_t memories = 1;  // of a host; a node of a replay lies in one of them
+  bool with_master = false;    // the first one has the master, and that is the one that is shown
   Bytes installed;
   Bytes contributed;              // the first of the parts
   std::vector<BudgetPart> parts;  // with the rest they sum to `installed`

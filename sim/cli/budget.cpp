@@ -137,6 +137,20 @@ std::string to_text(const HostBudget& host) {
   return text + row("left", host.left, host.installed, "") + "\n";
 }
 
+// How replay, sweep and plan are asked for such a pool, whose nodes are all alike.
+std::string same_for_replay(const Budget& budget) {
+  if (budget.hosts.size() != 1) return {};
+  const HostBudget& host = budget.hosts.front();
+  const Bytes of_node = (host.contributed / host.memories).rounded_down(std::uint64_t{1} << 20);
+  if (of_node == Bytes{}) return {};
+  std::string text = fmt::format("As a setting of replay: --nodes {} --memory-per-node {}",
+                                 host.count * host.memories, exact_size_text(of_node));
+  if (host.memories > 1) {
+    text += fmt::format(", a node for each of a host's {} memories", host.memories);
+  }
+  return text + ".\n";
+}
+
 std::string to_text(const Budget& budget, const Packed& packed) {
   std::string text;
   for (const HostBudget& host : budget.hosts) text += to_text(host);
@@ -151,7 +165,7 @@ std::string to_text(const Budget& budget, const Packed& packed) {
   text += fmt::format("\nUsable for {} tokens: {} pages at once, {} objects.\nMeasured with {}.\n",
                       with_thousands(budget.tokens), with_thousands(budget.pages),
                       with_thousands(budget.objects), packed.source);
-  return text;
+  return text + same_for_replay(budget);
 }
 
 // ---- for programs -------------------------------------------------------------------------------

@@ -97,10 +97,17 @@ Status check_memory(const Setting& setting, const Topology& topology, const Plac
           std::ranges::find(parts, name.substr(name.find('/') + 1), &HardwarePart::name);
       const Share& share = shares[dram.value];
       if (share.sum <= part->capacity) continue;
-      return failed(ErrorCode::invalid_params, name + " has " + size_text(part->capacity) +
-                                                   ", and is to hold " + size_text(share.sum) +
-                                                   ": " + share.text() +
-                                                   " (memory-per-node, host-memory)");
+      const std::size_t drams = topology.parts_of(host, PartKind::dram).size();
+      const bool splits =
+          drams > 1 && setting.memory_per_node.value_or(Bytes{}) > part->capacity / 2;
+      return failed(
+          ErrorCode::invalid_params,
+          name + " has " + size_text(part->capacity) + ", and is to hold " + size_text(share.sum) +
+              ": " + share.text() + " (memory-per-node, host-memory)" +
+              (splits
+                   ? ". A node lies in one memory of its host, which has " + std::to_string(drams) +
+                         ": ask for as many times more nodes, each so much smaller"
+                   : ""));
     }
   }
   return {};

@@ -422,6 +422,34 @@ TEST(Hardware, E10WhatIsWrongIsNamedWithItsPlace) {
   EXPECT_EQ(run({"hardware", "cpu-1x25", "--json", "--file"}).code, 2);
 }
 
+TEST(Budget, SaysWithWhatReplayIsAskedForTheSamePool) {
+  const std::vector<std::string> hosts{"--cluster", "cpu-2x100", "--model",
+                                       "qwen3-32b", "--hosts",   "4"};
+  std::vector<std::string> command{"budget", "--memory-per-node", "300GiB"};
+  command.insert(command.end(), hosts.begin(), hosts.end());
+  const Ran budget = run(command);
+  ASSERT_EQ(budget.code, 0) << budget.err;
+  const std::string setting = "--nodes 8 --memory-per-node 150GiB";
+  EXPECT_NE(budget.out.find("As a setting of replay: " + setting +
+                            ", a node for each of a host's 2 memories.\n"),
+            std::string::npos)
+      << budget.out;
+
+  command = {"replay",
+             "workloads/samples/sessions.jsonl",
+             "--serving",
+             "off",
+             "--fabric",
+             "off",
+             "--nodes",
+             "8",
+             "--memory-per-node",
+             "150GiB"};
+  command.insert(command.end(), hosts.begin(), hosts.end());
+  const Ran replay = run(command);
+  EXPECT_EQ(replay.code, 0) << replay.err;
+}
+
 TEST(Budget, APartIsARowAndJsonHasTheSameBytes) {
   const std::vector<std::string> command{
       "budget", "--cluster",         "cpu-2x100", "--model",    "qwen3-32b", "--hosts",

@@ -335,6 +335,7 @@ TEST(Run, WhatCannotBeIsRefusedWithTheNumbers) {
            {[](Setting& s) { s.memory_per_node = Bytes{0}; }, "pool of zero bytes"},
            {[](Setting& s) { s.memory_per_node = Bytes{1 << 20}; }, "one page takes"},
            {[](Setting& s) { s.memory_per_node = Bytes{2ull << 40}; }, "host0/dram0 has 1.00 TiB"},
+           {[](Setting& s) { s.memory_per_node = Bytes{2ull << 40}; }, "which has 2: ask for"},
            {[](Setting& s) { s.host_memory = Bytes{3ull << 40}; }, "the cache of engine 0"},
            {[](Setting& s) { s.host_memory = Bytes{1}; }, "less than a page"},
            {[](Setting& s) { s.engines = 17; }, "enough for 16"},
