@@ -234,6 +234,17 @@ Result<SweepSpec> read_sweep(std::string_view text) {
   return spec;
 }
 
+namespace {
+
+// Without what would be other cells or lines.
+std::string text_cell(std::string text) {
+  if (text.empty()) return text;
+  std::ranges::replace(text, '"', '\'');
+  return "\"" + printable(text, 1000) + "\"";
+}
+
+}  // namespace
+
 std::vector<std::string> result_columns() {
   std::vector<std::string> columns{"error",     "requests",  "completed", "rejected",
                                    "failed",    "pages",     "hits",      "gpu_hits",
@@ -244,7 +255,8 @@ std::vector<std::string> result_columns() {
   for (const char* name :
        {"input_tokens", "computed_tokens", "ttft_mean_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s",
         "saved_gpu_s", "saved_gpu_s_by_pool", "load", "overloaded", "evicted_objects", "read_bytes",
-        "put_bytes", "master_busy_share", "busiest_link_peak_share", "time_s", "state_hash"}) {
+        "put_bytes", "master_busy_share", "busiest_link_peak_share", "time_s", "state_hash",
+        "notes"}) {
     columns.emplace_back(name);
   }
   return columns;
@@ -290,15 +302,13 @@ std::vector<std::string> result_cells(const Run& run) {
   cells.push_back(cell(busiest));
   cells.push_back(cell(time));
   cells.push_back(fmt::format("{:016x}", run.state_hash));
+  cells.push_back(text_cell(fmt::format("{}", fmt::join(run.notes, " "))));
   return cells;
 }
 
 std::vector<std::string> error_cells(const Error& error) {
   std::vector<std::string> cells(result_columns().size());
-  // Without what would be other cells or lines.
-  std::string text = error.facts().detail.empty() ? error.message() : error.facts().detail;
-  std::ranges::replace(text, '"', '\'');
-  cells.front() = "\"" + printable(text) + "\"";
+  cells.front() = text_cell(error.facts().detail.empty() ? error.message() : error.facts().detail);
   return cells;
 }
 

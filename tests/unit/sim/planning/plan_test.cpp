@@ -128,6 +128,22 @@ TEST(SweepSpec, RunsAreAllCombinationsTheSeedFastest) {
   EXPECT_EQ(result_columns().size(), result_cells(run_small(small_setting()).value()).size());
 }
 
+TEST(SweepSpec, ARowEndsWithTheNotesOfItsRun) {
+  EXPECT_EQ(result_columns().back(), "notes");
+  const auto quiet = run_small(small_setting()).value();
+  EXPECT_TRUE(quiet.notes.empty());
+  EXPECT_EQ(result_cells(quiet).back(), "");
+
+  Setting setting = small_setting();
+  setting.serving = false;
+  setting.memory_per_node.reset();
+  const auto noted = run_small(setting).value();
+  EXPECT_EQ(
+      result_cells(noted).back(),
+      "\"The pool is without limit, and is not held against the hosts' memory. Without serving "
+      "computing takes no time: times to first token are those of the pool alone.\"");
+}
+
 TEST(SweepSpec, E10WhatIsWrongIsNamedWithItsPlace) {
   const auto wrong = [](const std::string& text) {
     const auto spec = read_sweep(text);
