@@ -1,6 +1,9 @@
 #include "sim/cache/hit_rates.h"
 
+#include <string>
 #include <utility>
+
+#include "core/eviction/policy.h"
 
 namespace larder::sim {
 namespace {
@@ -17,6 +20,10 @@ Result<HitRates> HitRates::make(HitRateQuestion question) {
     if (policy == belady) {
       result.belady_.emplace();
       continue;
+    }
+    if (const Status known = check_policy(policy); !known) {
+      return failed(known.error().code(),
+                    known.error().facts().detail + "; and " + std::string(belady) + ", the bound");
     }
     for (const CacheBlocks& size : result.question_.sizes) {
       LARDER_TRY(CacheRun run, CacheRun::make(policy, size));

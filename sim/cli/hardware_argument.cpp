@@ -10,6 +10,18 @@
 
 namespace larder::sim {
 
+namespace {
+
+Result<Hardware> load_file(const std::string& path) {
+  LARDER_TRY(const std::string text, read_text_file(path));
+  Result<Hardware> hardware = read_hardware(text);
+  if (hardware) return hardware;
+  return failed(hardware.error().code(),
+                printable(path, 200) + ": " + hardware.error().facts().detail);
+}
+
+}  // namespace
+
 std::optional<std::string> calibration_of_cluster(const std::string& cluster) {
   constexpr std::string_view prefix = "calibrated:";
   if (!cluster.starts_with(prefix)) return std::nullopt;
@@ -18,7 +30,7 @@ std::optional<std::string> calibration_of_cluster(const std::string& cluster) {
 
 Result<Hardware> load_hardware(const std::string& preset_or_file) {
   if (const auto directory = calibration_of_cluster(preset_or_file)) {
-    return load_hardware((std::filesystem::path(*directory) / "host.json").string());
+    return load_file((std::filesystem::path(*directory) / "host.json").string());
   }
   const auto presets = hardware_preset_names();
   if (std::ranges::find(presets, preset_or_file) != presets.end()) {
@@ -29,11 +41,7 @@ Result<Hardware> load_hardware(const std::string& preset_or_file) {
     const Result<Hardware> none = hardware_preset(preset_or_file);
     return failed(ErrorCode::invalid_params, none.error().facts().detail + "; and no such file");
   }
-  LARDER_TRY(const std::string text, read_text_file(preset_or_file));
-  Result<Hardware> hardware = read_hardware(text);
-  if (hardware) return hardware;
-  return failed(hardware.error().code(),
-                printable(preset_or_file, 200) + ": " + hardware.error().facts().detail);
+  return load_file(preset_or_file);
 }
 
 }  // namespace larder::sim

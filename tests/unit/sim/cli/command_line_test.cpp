@@ -230,6 +230,14 @@ TEST(TraceGenerate, WritesWhatItPrints) {
   EXPECT_EQ(run({"trace", "stats", path}).code, 0);
 }
 
+TEST(HitRate, OfAnUnknownPolicyItNamesThoseThatThereAre) {
+  const Ran ran = run({"hit-rate", "workloads/samples/sessions.jsonl", "--policy", "mru"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("no eviction policy is named 'mru'; there are lru, "), std::string::npos)
+      << ran.err;
+  EXPECT_NE(ran.err.find("; and belady, the bound"), std::string::npos) << ran.err;
+}
+
 // The defaults are for whoever tries the shipped sample: they show a cache that is too small, and
 // one that is large enough.
 TEST(Defaults, ShowSomethingOnTheShippedSample) {

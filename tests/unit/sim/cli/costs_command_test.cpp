@@ -204,6 +204,7 @@ TEST(Costs, WhatIsWrongIsSaidWithItsPlace) {
     const Ran ran = run(small("replay", flags));
     EXPECT_NE(ran.code, 0) << says;
     EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find("preset"), std::string::npos) << ran.err;
   }
 }
 
