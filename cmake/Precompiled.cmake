@@ -1,6 +1,6 @@
 # Headers of other projects that most of our sources include, parsed once for each preset: the compiler takes a
 # quarter less time. A source names what it includes all the same: clang-tidy and the check of headers (./dev lint)
-# compile without this. Not among them are CLI11 and Asio: all that includes them compiles or links what they hold.
+# compile without this. Not among them are CLI11 and Asio: whoever includes them compiles or links all that they hold.
 file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
 add_library(precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
 target_precompile_headers(precompiled PRIVATE

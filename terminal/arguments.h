@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -11,7 +10,9 @@
 #include <system_error>
 #include <type_traits>
 
+#include "core/base/error.h"
 #include "core/base/size_text.h"
+#include "terminal/command.h"
 
 namespace larder::terminal {
 
@@ -25,52 +26,44 @@ bool parse_number(std::string_view text, Number& number) {
 // An option of one number, shown with its default. CLI11's own would take -1 for the largest
 // unsigned number. `number` outlives `command`.
 template <class Number>
-CLI::Option* add_number(CLI::App& command, const std::string& name, Number& number,
-                        const std::string& description) {
+Option add_number(Command command, const std::string& name, Number& number,
+                  const std::string& description) {
   constexpr bool whole = std::is_integral_v<Number>;
   return command
-      .add_option_function<std::string>(
+      .add_parsed(
           name,
-          [name, &number](const std::string& text) {
+          [&number](const std::string& text) -> Status {
             Number parsed{};
             bool good = parse_number(text, parsed);
             if constexpr (!whole) good = good && std::isfinite(parsed);
             if (!good) {
-              throw CLI::ValidationError(
-                  name, "'" + text + "' is not " +
-                            (whole ? "a whole number from 0 to " +
-                                         std::to_string(std::numeric_limits<Number>::max())
-                                   : std::string("a number")));
+              return failed(ErrorCode::invalid_params,
+                            "'" + text + "' is not " +
+                                (whole ? "a whole number from 0 to " +
+                                             std::to_string(std::numeric_limits<Number>::max())
+                                       : std::string("a number")));
             }
             number = parsed;
+            return {};
           },
           description)
-      ->type_name(whole ? "NUMBER" : "DECIMAL")
-      ->default_str(fmt::format("{}", number));
-}
-
-// For options that a text belongs to, such as a path: '--out ""' is a mistake, and not no --out.
-inline CLI::Validator not_empty() {
-  return {[](const std::string& text) {
-            return text.empty() ? std::string("must not be empty") : std::string();
-          },
-          ""};
+      .type_name(whole ? "NUMBER" : "DECIMAL")
+      .default_str(fmt::format("{}", number));
 }
 
 // An option of one size (core/base/size_text.h). `size` outlives `command`.
-inline CLI::Option* add_size(CLI::App& command, const std::string& name, Bytes& size,
-                             const std::string& description) {
+inline Option add_size(Command command, const std::string& name, Bytes& size,
+                       const std::string& description) {
   return command
-      .add_option_function<std::string>(
+      .add_parsed(
           name,
-          [name, &size](const std::string& text) {
-            const Result<Bytes> parsed = parse_size(text);
-            if (!parsed) throw CLI::ValidationError(name, parsed.error().facts().detail);
-            size = *parsed;
+          [&size](const std::string& text) -> Status {
+            LARDER_TRY(size, parse_size(text));
+            return {};
           },
           description)
-      ->type_name("SIZE")
-      ->default_str(size_text(size));
+      .type_name("SIZE")
+      .default_str(size_text(size));
 }
 
 }  // namespace larder::terminal

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -10,6 +9,7 @@
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -112,9 +112,10 @@ Status run(const BenchArguments& arguments) {
 
 }  // namespace
 
-void add_bench(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand("bench", "Measures a running pool with a mix of calls");
-  command->footer(
+void add_bench(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
+      app.add_subcommand("bench", "Measures a running pool with a mix of calls");
+  command.footer(
       "Stores --keys values, then puts new ones, gets and asks for those, each call drawn by the\n"
       "weights, and at the end removes what it has put. It keeps to the free space of the pool: "
       "once\n"
@@ -125,27 +126,27 @@ void add_bench(CLI::App& app, Status& outcome) {
       "Example: larder bench --value 1MiB --batch 16 --get 1 --put 0 --exists 0 --seconds 5");
   const auto arguments = std::make_shared<BenchArguments>();
   BenchPlan& plan = arguments->plan;
-  terminal::add_number(*command, "--put", plan.puts, "Weight of puts of new keys");
-  terminal::add_number(*command, "--get", plan.gets, "Weight of gets");
-  terminal::add_number(*command, "--exists", plan.exists, "Weight of questions whether keys exist");
-  terminal::add_size(*command, "--value", plan.value, "Bytes of a value");
-  terminal::add_number(*command, "--keys", plan.keys, "Values that are stored before");
-  terminal::add_number(*command, "--batch", plan.batch, "Items of a call");
-  terminal::add_number(*command, "--threads", plan.threads, "Threads that call");
-  terminal::add_number(*command, "--clients", plan.clients,
+  terminal::add_number(command, "--put", plan.puts, "Weight of puts of new keys");
+  terminal::add_number(command, "--get", plan.gets, "Weight of gets");
+  terminal::add_number(command, "--exists", plan.exists, "Weight of questions whether keys exist");
+  terminal::add_size(command, "--value", plan.value, "Bytes of a value");
+  terminal::add_number(command, "--keys", plan.keys, "Values that are stored before");
+  terminal::add_number(command, "--batch", plan.batch, "Items of a call");
+  terminal::add_number(command, "--threads", plan.threads, "Threads that call");
+  terminal::add_number(command, "--clients", plan.clients,
                        "Clients, each with its own session and connections, over which the threads "
                        "are spread");
-  terminal::add_number(*command, "--depth", plan.depth, "Calls of a thread under way at once");
-  terminal::add_number(*command, "--seconds", arguments->seconds, "How long is measured");
-  terminal::add_number(*command, "--warm-up", arguments->warm_up_s,
+  terminal::add_number(command, "--depth", plan.depth, "Calls of a thread under way at once");
+  terminal::add_number(command, "--seconds", arguments->seconds, "How long is measured");
+  terminal::add_number(command, "--warm-up", arguments->warm_up_s,
                        "How many seconds run before, which are not counted");
-  command->add_flag("--evict", plan.evict,
-                    "Put new keys without end, which displaces what others have stored");
-  command->add_flag("--verify", plan.verify,
-                    "Compare each byte that is read; a wrong one is exit code 1");
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json, "Print one object with all of it");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_flag("--evict", plan.evict,
+                   "Put new keys without end, which displaces what others have stored");
+  command.add_flag("--verify", plan.verify,
+                   "Compare each byte that is read; a wrong one is exit code 1");
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json, "Print one object with all of it");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

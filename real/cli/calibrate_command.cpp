@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "core/base/size_text.h"
 #include "real/calibrate/calibrate.h"
 #include "real/cli/commands.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/output_file.h"
@@ -93,10 +93,10 @@ Status run(const CalibrateArguments& arguments) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_calibrate(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "calibrate", "Measures what this machine takes for a pool's work, for the simulator");
-  command->footer(fmt::format(
+  command.footer(fmt::format(
       "Starts pools of its own on free ports (a master and a node as processes, and one inside "
       "this\n"
       "process), runs {} workloads on them, each {} times, and writes three files:\n"
@@ -110,13 +110,13 @@ void add_calibrate(CLI::App& app, Status& outcome) {
       terminal::as_time(static_cast<double>(duration_of(full_plan()).count()) / 1e9),
       size_text(full_plan().memory)));
   const auto arguments = std::make_shared<CalibrateArguments>();
-  command->add_option("--out", arguments->directory, "The directory for the files; it is made")
-      ->required()
-      ->type_name("DIR");
-  command->add_flag("--quick", arguments->quick,
-                    "A few workloads for a moment each, in a few seconds: shows that it works, and "
-                    "measures little");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("--out", arguments->directory, "The directory for the files; it is made")
+      .required()
+      .type_name("DIR");
+  command.add_flag("--quick", arguments->quick,
+                   "A few workloads for a moment each, in a few seconds: shows that it works, and "
+                   "measures little");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

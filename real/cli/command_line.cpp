@@ -4,6 +4,7 @@
 
 #include "core/base/printable.h"
 #include "real/cli/commands.h"
+#include "terminal/command.h"
 #include "terminal/command_line.h"
 #include "terminal/version.h"
 
@@ -44,20 +45,21 @@ int run_command_line(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", terminal::version_text("larder"));
   app.footer("Exit codes: 0 done, 1 it could not be done, 2 wrong usage, 3 a newer master leads.");
+  const terminal::Command command(app);
   Status outcome;
-  add_servers(app, outcome);
-  add_config(app, outcome);
-  add_doctor(app, outcome);
-  add_put(app, outcome);
-  add_get(app, outcome);
-  add_exists(app, outcome);
-  add_rm(app, outcome);
-  add_ls(app, outcome);
-  add_stat(app, outcome);
-  add_status(app, outcome);
-  add_bench(app, outcome);
-  add_calibrate(app, outcome);
-  add_replay(app, outcome);
+  add_servers(command, outcome);
+  add_config(command, outcome);
+  add_doctor(command, outcome);
+  add_put(command, outcome);
+  add_get(command, outcome);
+  add_exists(command, outcome);
+  add_rm(command, outcome);
+  add_ls(command, outcome);
+  add_stat(command, outcome);
+  add_status(command, outcome);
+  add_bench(command, outcome);
+  add_calibrate(command, outcome);
+  add_replay(command, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

@@ -3,10 +3,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-
-namespace CLI {
-class App;
-}
+#include "terminal/command.h"
 
 namespace larder::real {
 
@@ -18,18 +15,18 @@ int run_command_line(int argc, const char* const* argv);
 // One function for each group of subcommands, in a file of its own: adds them to `app`, each with a
 // callback that runs it and sets `outcome`. invalid_params and invalid_key count as wrong usage.
 // `outcome` outlives `app`.
-void add_servers(CLI::App& app, Status& outcome);  // up, master, node
-void add_config(CLI::App& app, Status& outcome);
-void add_doctor(CLI::App& app, Status& outcome);
-void add_put(CLI::App& app, Status& outcome);
-void add_get(CLI::App& app, Status& outcome);
-void add_exists(CLI::App& app, Status& outcome);
-void add_rm(CLI::App& app, Status& outcome);
-void add_ls(CLI::App& app, Status& outcome);
-void add_stat(CLI::App& app, Status& outcome);
-void add_status(CLI::App& app, Status& outcome);
-void add_bench(CLI::App& app, Status& outcome);
-void add_calibrate(CLI::App& app, Status& outcome);
-void add_replay(CLI::App& app, Status& outcome);
+void add_servers(terminal::Command app, Status& outcome);  // up, master, node
+void add_config(terminal::Command app, Status& outcome);
+void add_doctor(terminal::Command app, Status& outcome);
+void add_put(terminal::Command app, Status& outcome);
+void add_get(terminal::Command app, Status& outcome);
+void add_exists(terminal::Command app, Status& outcome);
+void add_rm(terminal::Command app, Status& outcome);
+void add_ls(terminal::Command app, Status& outcome);
+void add_stat(terminal::Command app, Status& outcome);
+void add_status(terminal::Command app, Status& outcome);
+void add_bench(terminal::Command app, Status& outcome);
+void add_calibrate(terminal::Command app, Status& outcome);
+void add_replay(terminal::Command app, Status& outcome);
 
 }  // namespace larder::real

@@ -1,6 +1,5 @@
 #include "real/cli/configuration.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "core/protocol/timing_check.h"
 #include "real/daemon/address.h"
 #include "real/rpc/log.h"
+#include "terminal/command.h"
 
 namespace larder::real {
 namespace {
@@ -190,36 +190,33 @@ void warn_of_unknown_variables(const Settings& settings, const Environment& envi
   }
 }
 
-void load(CLI::App& command, Configuration& configuration) {
-  // What is misspelled is named before what is wrong.
-  if (command.remaining_size() > 0) return;
+Status load(Configuration& configuration) {
   const Environment environment = larder_environment();
-  if (const Status loaded = configuration.settings.load(environment); !loaded) {
-    throw CLI::ValidationError(loaded.error().facts().detail);
-  }
+  LARDER_CHECK(configuration.settings.load(environment));
   start_logging(configuration.log);
   warn_of_unknown_variables(configuration.settings, environment);
+  return {};
 }
 
-std::shared_ptr<Configuration> loaded_after_parsing(CLI::App& command,
+std::shared_ptr<Configuration> loaded_after_parsing(terminal::Command command,
                                                     std::shared_ptr<Configuration> configuration) {
-  command.parse_complete_callback([&command, configuration] { load(command, *configuration); });
+  command.check([configuration] { return load(*configuration); });
   return configuration;
 }
 
 }  // namespace
 
-std::shared_ptr<Configuration> add_configuration(CLI::App& command,
+std::shared_ptr<Configuration> add_configuration(terminal::Command command,
                                                  const std::vector<std::string_view>& sections) {
   auto configuration = std::make_shared<Configuration>();
-  configuration->settings.add_flags(command, sections);
+  configuration->settings.add_flags(command.app(), sections);
   return loaded_after_parsing(command, std::move(configuration));
 }
 
-std::shared_ptr<Configuration> add_configuration_of_all(CLI::App& command) {
+std::shared_ptr<Configuration> add_configuration_of_all(terminal::Command command) {
   auto configuration = std::make_shared<Configuration>();
   Settings& settings = configuration->settings;
-  settings.add_flags(command, {});
+  settings.add_flags(command.app(), {});
   settings.use(settings.sections());
   return loaded_after_parsing(command, std::move(configuration));
 }

@@ -9,6 +9,7 @@
 #include "real/daemon/master_daemon.h"
 #include "real/daemon/node_daemon.h"
 #include "real/settings/settings.h"
+#include "terminal/command.h"
 
 namespace larder::real {
 
@@ -50,10 +51,10 @@ inline constexpr std::string_view node = "node";
 
 // Gives the command the flags of these sections. Once they are read, before its callback,
 // everything is loaded and logging starts; what is wrong ends as wrong usage.
-std::shared_ptr<Configuration> add_configuration(CLI::App& command,
+std::shared_ptr<Configuration> add_configuration(terminal::Command command,
                                                  const std::vector<std::string_view>& sections);
 
 // The same for a command that only shows the settings of all sections: with no flag but --config.
-std::shared_ptr<Configuration> add_configuration_of_all(CLI::App& command);
+std::shared_ptr<Configuration> add_configuration_of_all(terminal::Command command);
 
 }  // namespace larder::real

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "real/rpc/handshake.h"
 #include "real/system/doctor.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::real {
@@ -101,26 +101,26 @@ Status run(const DoctorArguments& arguments, const Configuration& configuration)
 
 }  // namespace
 
-void add_doctor(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_doctor(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("doctor", "Says what of this machine helps or hinders a pool");
-  command->footer(
+  command.footer(
       "For each thing: what was found, a verdict (good, note, warning, problem) and what to set. "
       "Asks\n"
       "the master too, if --master, LARDER_MASTER or a file names one. Exit code 1 if there is a "
       "problem.\n"
       "Example: larder doctor --memory 64GiB --master 10.0.0.1");
   const auto arguments = std::make_shared<DoctorArguments>();
-  terminal::add_size(*command, "--memory", arguments->memory,
+  terminal::add_size(command, "--memory", arguments->memory,
                      "What a node here shall contribute; 0: not said");
-  command->add_option("--port", arguments->ports, "Ports that shall be free")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 65535));
+  command.add_option("--port", arguments->ports, "Ports that shall be free")
+      .capture_default_str()
+      .in_range(1, 65535);
   const auto configuration =
-      add_configuration(*command, {section::pool, section::client, section::log});
-  command->add_flag("--json", arguments->json,
-                    "Print an array of {subject, found, verdict, advice}");
-  command->callback(
+      add_configuration(command, {section::pool, section::client, section::log});
+  command.add_flag("--json", arguments->json,
+                   "Print an array of {subject, found, verdict, advice}");
+  command.callback(
       [arguments, configuration, &outcome] { outcome = run(*arguments, *configuration); });
 }
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::real {
@@ -48,21 +48,21 @@ Status run(const ExistsArguments& arguments) {
 
 }  // namespace
 
-void add_exists(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_exists(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("exists", "Says of each key whether it has a value that can be read");
-  command->footer(
+  command.footer(
       "The exit code is the answer: 0 if every key is there, 1 if one is missing (or it is not "
       "known).\n"
       "Example: larder exists page/1 page/2");
   const auto arguments = std::make_shared<ExistsArguments>();
-  command->add_option("KEY", arguments->arguments, "The keys")->required();
-  add_key_options(*command, arguments->keys);
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--quiet,-q", arguments->quiet,
-                    "Print nothing on stdout: the exit code says it");
-  command->add_flag("--json", arguments->json, "Print an array of {key, exists, lease_s}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("KEY", arguments->arguments, "The keys").required();
+  add_key_options(command, arguments->keys);
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--quiet,-q", arguments->quiet,
+                   "Print nothing on stdout: the exit code says it");
+  command.add_flag("--json", arguments->json, "Print an array of {key, exists, lease_s}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <boost/asio/use_future.hpp>
 #include <functional>
@@ -17,6 +16,7 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/output_file.h"
@@ -171,10 +171,10 @@ Status run(const GetArguments& arguments) {
 
 }  // namespace
 
-void add_get(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_get(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("get", "Writes the value of a key to a file, or to stdout");
-  command->footer(
+  command.footer(
       "FILE appears when the value is whole; a get that fails leaves what was there before. A "
       "value "
       "of\n"
@@ -184,14 +184,13 @@ void add_get(CLI::App& app, Status& outcome) {
       "Examples: larder get page/1 page1.bin\n"
       "          larder get greeting");
   const auto arguments = std::make_shared<GetArguments>();
-  command->add_option("KEY", arguments->key, "The key")->required();
-  command->add_option("FILE", arguments->file, "Where to write; - is stdout")
-      ->capture_default_str();
-  add_key_options(*command, arguments->keys);
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json,
-                    "Print {key, size, file, checksum_verified, put_id}; needs a FILE");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("KEY", arguments->key, "The key").required();
+  command.add_option("FILE", arguments->file, "Where to write; - is stdout").capture_default_str();
+  add_key_options(command, arguments->keys);
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json,
+                   "Print {key, size, file, checksum_verified, put_id}; needs a FILE");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,6 +10,7 @@
 #include "real/cli/json_output.h"
 #include "real/cli/selection.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::real {
@@ -86,9 +86,9 @@ Status run(const LsArguments& arguments) {
 
 }  // namespace
 
-void add_ls(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand("ls", "Lists the keys that the pool holds");
-  command->footer(
+void add_ls(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand("ls", "Lists the keys that the pool holds");
+  command.footer(
       "In no particular order, and only of --tenant. It does not count as a use of what it lists.\n"
       "Also what lies on nodes that are hidden now is listed: then -l shows fewer readable copies\n"
       "than there are. A key that is put or removed meanwhile may or may not be there. Keys are\n"
@@ -97,21 +97,20 @@ void add_ls(CLI::App& app, Status& outcome) {
       "          larder ls -l --regex '^page/[0-9]+$'\n"
       "          larder ls --prefix model-a/ --json | wc -l");
   const auto arguments = std::make_shared<LsArguments>();
-  command->add_option("PATTERN", arguments->selection.pattern, "Only keys that match it");
-  add_selection_options(*command, arguments->selection);
-  terminal::add_number(*command, "--limit", arguments->limit,
+  command.add_option("PATTERN", arguments->selection.pattern, "Only keys that match it");
+  add_selection_options(command, arguments->selection);
+  terminal::add_number(command, "--limit", arguments->limit,
                        "Stop after so many keys, and say how to go on; 0: all");
-  command
-      ->add_option("--cursor", arguments->cursor, "Go on where an earlier one with --limit ended")
-      ->type_name("CURSOR");
-  command->add_flag("-l,--long", arguments->details,
-                    "Also the size, the copies, the age and the pin of each");
-  add_key_options(*command, arguments->keys);
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json,
-                    "Print one object a line: {key, size, replicas, readable_replicas, group, "
-                    "age_s, hard_pin, soft_pin}; after --limit {next} if there may be more");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("--cursor", arguments->cursor, "Go on where an earlier one with --limit ended")
+      .type_name("CURSOR");
+  command.add_flag("-l,--long", arguments->details,
+                   "Also the size, the copies, the age and the pin of each");
+  add_key_options(command, arguments->keys);
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json,
+                   "Print one object a line: {key, size, replicas, readable_replicas, group, "
+                   "age_s, hard_pin, soft_pin}; after --limit {next} if there may be more");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

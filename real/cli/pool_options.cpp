@@ -1,9 +1,8 @@
 #include "real/cli/pool_options.h"
 
-#include <CLI/CLI.hpp>
-
 #include "core/base/percent.h"
 #include "real/cli/configuration.h"
+#include "terminal/command.h"
 
 namespace larder::real {
 
@@ -21,7 +20,7 @@ Result<Pool> PoolOptions::connect() const {
                      .timeout = configuration->timeout});
 }
 
-void add_pool_options(CLI::App& command, PoolOptions& options) {
+void add_pool_options(terminal::Command command, PoolOptions& options) {
   options.configuration =
       add_configuration(command, {section::pool, section::client, section::tcp, section::log});
 }
@@ -41,7 +40,7 @@ Result<std::vector<std::string>> KeyOptions::all(const std::vector<std::string>&
   return keys;
 }
 
-void add_key_options(CLI::App& command, KeyOptions& options) {
+void add_key_options(terminal::Command command, KeyOptions& options) {
   command.add_flag("--escaped", options.escaped,
                    "Read %XX in a KEY as the byte of that hexadecimal number (%25 is a '%'), for "
                    "keys with any bytes; without it a KEY is taken as it is. Every command shows "

@@ -8,10 +8,7 @@
 #include "core/base/error.h"
 #include "real/client/pool.h"
 #include "real/rpc/endpoint.h"
-
-namespace CLI {
-class App;
-}
+#include "terminal/command.h"
 
 namespace larder::real {
 
@@ -28,7 +25,7 @@ struct PoolOptions {
   Result<Pool> connect() const;
 };
 // The options are set when the flags have been read. They outlive `command`.
-void add_pool_options(CLI::App& command, PoolOptions& options);
+void add_pool_options(terminal::Command command, PoolOptions& options);
 
 // How keys are written on the command line: as they are, or with %XX for what a shell cannot pass.
 struct KeyOptions {
@@ -37,6 +34,6 @@ struct KeyOptions {
   Result<std::string> key(std::string_view argument) const;
   Result<std::vector<std::string>> all(const std::vector<std::string>& arguments) const;
 };
-void add_key_options(CLI::App& command, KeyOptions& options);
+void add_key_options(terminal::Command command, KeyOptions& options);
 
 }  // namespace larder::real

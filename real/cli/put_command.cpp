@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <boost/asio/use_future.hpp>
 #include <chrono>
@@ -20,6 +19,7 @@
 #include "real/cli/pool_options.h"
 #include "real/cli/value_input.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -176,10 +176,10 @@ Status run(const PutArguments& arguments) {
 
 }  // namespace
 
-void add_put(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_put(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("put", "Stores the content of a file, or of stdin, under a key");
-  command->footer(
+  command.footer(
       "A key that is there already stays as it is, since in this pool the same key means the same\n"
       "content; that counts as done and is said. A value of any size is read in windows of 32 MiB; "
       "of a\n"
@@ -189,29 +189,29 @@ void add_put(CLI::App& app, Status& outcome) {
       "Examples: larder put page/1 page1.bin\n"
       "          echo hello | larder put greeting");
   const auto arguments = std::make_shared<PutArguments>();
-  command->add_option("KEY", arguments->key, "The key, 1 to 1,024 bytes")->required();
-  command->add_option("FILE", arguments->file, "What to store; - is stdin")->capture_default_str();
-  add_key_options(*command, arguments->keys);
-  terminal::add_number(*command, "--replicas", arguments->replicas,
+  command.add_option("KEY", arguments->key, "The key, 1 to 1,024 bytes").required();
+  command.add_option("FILE", arguments->file, "What to store; - is stdin").capture_default_str();
+  add_key_options(command, arguments->keys);
+  terminal::add_number(command, "--replicas", arguments->replicas,
                        "Copies on different segments, 1 to 16; fewer are told, not refused");
-  command->add_flag("--upsert", arguments->upsert,
-                    "Replace what is there; until the new value is whole, the old one is read");
-  terminal::add_number(*command, "--time-to-live", arguments->time_to_live_s,
+  command.add_flag("--upsert", arguments->upsert,
+                   "Replace what is there; until the new value is whole, the old one is read");
+  terminal::add_number(command, "--time-to-live", arguments->time_to_live_s,
                        "The pool drops the value after so many seconds; 0: never by itself")
-      ->type_name("SECONDS");
-  terminal::add_number(*command, "--soft-pin", arguments->soft_pin_s,
+      .type_name("SECONDS");
+  terminal::add_number(command, "--soft-pin", arguments->soft_pin_s,
                        "For so many seconds it is evicted after everything that has no pin")
-      ->type_name("SECONDS");
-  terminal::add_size(*command, "--size", arguments->size,
+      .type_name("SECONDS");
+  terminal::add_size(command, "--size", arguments->size,
                      "How many bytes a pipe will give, so that they need not be kept first; it is "
                      "an error if it gives others")
-      ->default_str("read to the end");
-  add_pool_options(*command, arguments->pool);
-  command->add_flag(
+      .default_str("read to the end");
+  add_pool_options(command, arguments->pool);
+  command.add_flag(
       "--json", arguments->json,
       "Print {key, size, already_stored, replicas, put_id}; of one that was there already "
       "replicas is 0 and put_id null");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,6 +12,7 @@
 #include "real/client/pool_task.h"
 #include "real/rpc/loop.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/lockstep/lockstep.h"
@@ -163,10 +163,10 @@ Status run(const ReplayArguments& arguments) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_replay(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("replay", "Serves a trace from a running pool, with real bytes");
-  command->footer(
+  command.footer(
       "One request after the other: the pages of each are read and compared, byte by byte, with "
       "what\n"
       "was written; those that are missing are put. The master must run with --lock-step; then\n"
@@ -176,30 +176,30 @@ void add_replay(CLI::App& app, Status& outcome) {
       "Example: larder replay sessions.jsonl --page-bytes 32KiB --requests-max 1000 --out result");
   const auto arguments = std::make_shared<ReplayArguments>();
   command
-      ->add_option("TRACE", arguments->paths,
-                   "A Mooncake trace (JSONL, one request a line), or agentic sessions (JSON): any "
-                   "number of files, or a directory of them")
-      ->required();
+      .add_option("TRACE", arguments->paths,
+                  "A Mooncake trace (JSONL, one request a line), or agentic sessions (JSON): any "
+                  "number of files, or a directory of them")
+      .required();
   command
-      ->add_option("--format", arguments->format,
-                   "mooncake or agentic; without it, the content of the file decides")
-      ->check(CLI::IsMember({"mooncake", "agentic"}));
-  terminal::add_number(*command, "--block-size", arguments->block_tokens,
+      .add_option("--format", arguments->format,
+                  "mooncake or agentic; without it, the content of the file decides")
+      .one_of({"mooncake", "agentic"});
+  terminal::add_number(command, "--block-size", arguments->block_tokens,
                        "Tokens in a block of a Mooncake trace, which does not say it itself");
-  terminal::add_size(*command, "--page-bytes", arguments->page_bytes,
+  terminal::add_size(command, "--page-bytes", arguments->page_bytes,
                      "The bytes that stand for a block's KV cache");
-  terminal::add_number(*command, "--requests-max", arguments->requests_max,
+  terminal::add_number(command, "--requests-max", arguments->requests_max,
                        "Serve so many requests; 0: the whole trace");
-  terminal::add_number(*command, "--warmup", arguments->warmup_requests,
+  terminal::add_number(command, "--warmup", arguments->warmup_requests,
                        "So many requests at the start fill the pool and are not counted");
-  terminal::add_number(*command, "--seconds", arguments->seconds,
+  terminal::add_number(command, "--seconds", arguments->seconds,
                        "Begin no request after so many seconds; 0: no limit");
-  command->add_option("--out", arguments->directory, "Write DIR/real.json")->type_name("DIR");
-  command->add_flag("--progress", arguments->progress,
-                    "Show how far it is also where stderr is no terminal, or with --json");
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json, "Print what is written to real.json");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("--out", arguments->directory, "Write DIR/real.json").type_name("DIR");
+  command.add_flag("--progress", arguments->progress,
+                   "Show how far it is also where stderr is no terminal, or with --json");
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json, "Print what is written to real.json");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

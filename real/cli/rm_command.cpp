@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/selection.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -190,9 +190,9 @@ Status run(const RmArguments& arguments) {
 
 }  // namespace
 
-void add_rm(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand("rm", "Removes values");
-  command->footer(
+void add_rm(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand("rm", "Removes values");
+  command.footer(
       "When it is done, no client can read them any more, and they do not come back. A value that\n"
       "is being read is refused unless --force is given: a lookup protects it for 10 s, or until\n"
       "its reader says that it is done. With --prefix, --pattern or --all it goes through the\n"
@@ -201,22 +201,22 @@ void add_rm(CLI::App& app, Status& outcome) {
       "          larder rm --pattern 'page/*'\n"
       "          larder rm --prefix model-a/ --force");
   const auto arguments = std::make_shared<RmArguments>();
-  command->add_option("KEY", arguments->arguments, "The keys");
+  command.add_option("KEY", arguments->arguments, "The keys");
   command
-      ->add_option("--pattern", arguments->selection.pattern,
-                   "All keys that match it: a glob, or with --regex a regular expression")
-      ->type_name("PATTERN");
-  add_selection_options(*command, arguments->selection);
-  command->add_flag("--all", arguments->all, "Everything of the tenant; at a terminal it asks");
-  command->add_flag("--yes,-y", arguments->yes, "Do not ask");
-  add_key_options(*command, arguments->keys);
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--force,-f", arguments->force,
-                    "Also what is leased; who reads it meanwhile gets an error. Does not ask");
-  command->add_flag("--json", arguments->json,
-                    "Print an array of {key, removed} and, where it was not, error {code, name, "
-                    "message}; without KEYs {removed, bytes, gone, skipped}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+      .add_option("--pattern", arguments->selection.pattern,
+                  "All keys that match it: a glob, or with --regex a regular expression")
+      .type_name("PATTERN");
+  add_selection_options(command, arguments->selection);
+  command.add_flag("--all", arguments->all, "Everything of the tenant; at a terminal it asks");
+  command.add_flag("--yes,-y", arguments->yes, "Do not ask");
+  add_key_options(command, arguments->keys);
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--force,-f", arguments->force,
+                   "Also what is leased; who reads it meanwhile gets an error. Does not ask");
+  command.add_flag("--json", arguments->json,
+                   "Print an array of {key, removed} and, where it was not, error {code, name, "
+                   "message}; without KEYs {removed, bytes, gone, skipped}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

@@ -1,16 +1,15 @@
 #include "real/cli/selection.h"
 
-#include <CLI/CLI.hpp>
-
 #include "core/base/printable.h"
 #include "core/pattern/pattern.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 
 namespace larder::real {
 
-void add_selection_options(CLI::App& command, SelectionOptions& options) {
+void add_selection_options(terminal::Command command, SelectionOptions& options) {
   command.add_option("--prefix", options.prefix, "Only keys that begin with this")
-      ->type_name("TEXT");
+      .type_name("TEXT");
   command.add_flag("--regex", options.regex,
                    "The pattern is a regular expression (RE2's), found anywhere in a key unless it "
                    "is anchored with ^ and $; without it, it is a glob for the whole key: * any "

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "real/cli/pool_options.h"
+#include "terminal/command.h"
 
 namespace larder::real {
 
@@ -15,7 +16,7 @@ struct SelectionOptions {
   bool regex = false;
 };
 // Adds --prefix and --regex; the pattern is the command's own. The options outlive `command`.
-void add_selection_options(CLI::App& command, SelectionOptions& options);
+void add_selection_options(terminal::Command command, SelectionOptions& options);
 
 struct Selection {
   std::string prefix;

@@ -2,7 +2,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <future>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "real/daemon/loop_thread.h"
 #include "real/daemon/stop_signals.h"
 #include "real/rpc/log.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -196,23 +196,23 @@ Status run(const ServerCommand& server, const Configuration& configuration, Serv
   return process.outcome(server.begin(process, configuration));
 }
 
-void add_server(CLI::App& app, const ServerCommand& server, Status& outcome) {
-  CLI::App* command = app.add_subcommand(server.name, server.description);
-  command->footer(server.footer);
+void add_server(terminal::Command app, const ServerCommand& server, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(server.name, server.description);
+  command.footer(server.footer);
   const auto flags = std::make_shared<ServerFlags>();
-  const auto configuration = add_configuration(*command, server.sections);
-  command->add_flag("--check-config", flags->check_config,
-                    "Print the configuration that it would run with, and where each value comes "
-                    "from, and end");
-  command->add_flag("--json", flags->json,
-                    "When ready, print one line {endpoint, pid} instead of the endpoint alone");
-  command->callback(
+  const auto configuration = add_configuration(command, server.sections);
+  command.add_flag("--check-config", flags->check_config,
+                   "Print the configuration that it would run with, and where each value comes "
+                   "from, and end");
+  command.add_flag("--json", flags->json,
+                   "When ready, print one line {endpoint, pid} instead of the endpoint alone");
+  command.callback(
       [&server, configuration, flags, &outcome] { outcome = run(server, *configuration, *flags); });
 }
 
 }  // namespace
 
-void add_servers(CLI::App& app, Status& outcome) {
+void add_servers(terminal::Command app, Status& outcome) {
   for (const ServerCommand& server : server_commands) add_server(app, server, outcome);
 }
 

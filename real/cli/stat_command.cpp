@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "real/cli/commands.h"
 #include "real/cli/json_output.h"
 #include "real/cli/pool_options.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::real {
@@ -141,22 +141,23 @@ Status run(const StatArguments& arguments) {
 
 }  // namespace
 
-void add_stat(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand("stat", "Shows everything that is known of each key");
-  command->footer(
+void add_stat(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
+      app.add_subcommand("stat", "Shows everything that is known of each key");
+  command.footer(
       "Its versions (the complete one, and one that is being put), where each copy lies, size,\n"
       "checksum, pins, time to live, lease, age, and since when it was not got. It does not count\n"
       "as a use. Of a key in a group the lease and the last get are the group's; the parent of a\n"
       "complete version is known where the policy knows prefixes.\n"
       "Example: larder stat page/1 page/2");
   const auto arguments = std::make_shared<StatArguments>();
-  command->add_option("KEY", arguments->arguments, "The keys")->required();
-  add_key_options(*command, arguments->keys);
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json,
-                    "Print an array of {key, versions} or {key, error}; sizes in bytes, times in "
-                    "seconds, null for what there is none of");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("KEY", arguments->arguments, "The keys").required();
+  add_key_options(command, arguments->keys);
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json,
+                   "Print an array of {key, versions} or {key, error}; sizes in bytes, times in "
+                   "seconds, null for what there is none of");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

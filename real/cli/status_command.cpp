@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "real/cli/pool_options.h"
 #include "real/cli/status_view.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::real {
@@ -85,30 +85,32 @@ Status run(const StatusArguments& arguments) {
   }
 }
 
-void add_watch_option(CLI::App& command, std::optional<double>& seconds) {
+void add_watch_option(terminal::Command command, std::optional<double>& seconds) {
   command
-      .add_option_function<std::string>(
+      .add_parsed(
           "--watch,-w",
-          [&seconds](const std::string& text) {
+          [&seconds](const std::string& text) -> Status {
             double parsed = 1;
             if (!text.empty() &&
                 (!terminal::parse_number(text, parsed) || !(parsed >= 0.1) || parsed > 86'400)) {
-              throw CLI::ValidationError("--watch",
-                                         in_quotes(text) + " is not 0.1 to 86400 seconds");
+              return failed(ErrorCode::invalid_params,
+                            in_quotes(text) + " is not 0.1 to 86400 seconds");
             }
             seconds = parsed;
+            return {};
           },
           "Show it again every so many seconds (1 if none are given), with the rates since the "
           "last time, until it is stopped")
-      ->expected(0, 1)
-      ->type_name("SECONDS");
+      .optional_value()
+      .type_name("SECONDS");
 }
 
 }  // namespace
 
-void add_status(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand("status", "Shows what a pool holds and how its nodes are");
-  command->footer(
+void add_status(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
+      app.add_subcommand("status", "Shows what a pool holds and how its nodes are");
+  command.footer(
       "States of a node:\n"
       "  reporting   it says what it holds; nothing on it is answered before that is known\n"
       "  shown       its values are answered, and new ones are placed on it\n"
@@ -131,14 +133,14 @@ void add_status(CLI::App& app, Status& outcome) {
       "Examples: larder status --master 10.0.0.1\n"
       "          larder status --watch 5");
   const auto arguments = std::make_shared<StatusArguments>();
-  add_watch_option(*command, arguments->watch_s);
-  terminal::add_number(*command, "--nodes", arguments->nodes,
+  add_watch_option(command, arguments->watch_s);
+  terminal::add_number(command, "--nodes", arguments->nodes,
                        "First wait until so many nodes are in use, at most " +
                            duration_text(nodes_deadline) + ", or as long as --timeout says");
-  add_pool_options(*command, arguments->pool);
-  command->add_flag("--json", arguments->json,
-                    "Print one object a line with all of it; sizes in bytes, times in seconds");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  add_pool_options(command, arguments->pool);
+  command.add_flag("--json", arguments->json,
+                   "Print one object a line with all of it; sizes in bytes, times in seconds");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::real

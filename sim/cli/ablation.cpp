@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "sim/cli/seed_argument.h"
 #include "sim/explore/guard_names.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -72,10 +72,10 @@ Status run(const AblationArguments& arguments) {
 
 }  // namespace
 
-void add_ablation(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_ablation(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "ablation", "Shows what each guard prevents: with it off, how many reads are wrong?");
-  command->footer(
+  command.footer(
       "The worlds of explore, with all guards on, with each off alone and each two off: which "
       "reads\n"
       "are wrong then (bytes that are not one put of the key, or one that was replaced before), "
@@ -84,19 +84,19 @@ void add_ablation(CLI::App& app, Status& outcome) {
       "Guards: " +
       guard_list() + "\nExample: larder-sim ablation --seeds 300 --threads 2");
   const auto arguments = std::make_shared<AblationArguments>();
-  add_number(*command, "--seeds", arguments->config.seeds, "How many seeds, for each of the 37");
-  add_seed(*command, "--first,--seed", arguments->config.first_seed, "The first seed");
-  add_number(*command, "--operations", arguments->config.operations,
+  add_number(command, "--seeds", arguments->config.seeds, "How many seeds, for each of the 37");
+  add_seed(command, "--first,--seed", arguments->config.first_seed, "The first seed");
+  add_number(command, "--operations", arguments->config.operations,
              "Operations of each seed, at least");
-  add_number(*command, "--threads", arguments->config.threads,
+  add_number(command, "--threads", arguments->config.threads,
              "Seeds that run at once; the result does not depend on it");
   add_number(
-      *command, "--explain", arguments->config.explained,
+      command, "--explain", arguments->config.explained,
       "Of the seeds that read wrong, of how many with each guards off to find what it takes");
-  command->add_flag("--json", arguments->json,
-                    "Print {seeds, off: [{guards, wrong_reads, seeds, other_seeds, beyond_both, "
-                    "explained, by_fault}], redundant, wall_s}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_flag("--json", arguments->json,
+                   "Print {seeds, off: [{guards, wrong_reads, seeds, other_seeds, beyond_both, "
+                   "explained, by_fault}], redundant, wall_s}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "sim/cli/model_argument.h"
 #include "sim/cli/trace_arguments.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -214,63 +214,63 @@ Status run(BudgetArguments& arguments) {
 
 }  // namespace
 
-void add_budget(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_budget(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "budget", "What the memory of a host goes to, and how much KV such a pool keeps");
-  command->footer(
+  command.footer(
       "What does not fit is refused, with the largest part. With a TRACE, what the allocator "
       "cannot\n"
       "use is measured with its pages; without one, with whole pages.\n"
       "Example: larder-sim budget --cluster 8xh800-8x200 --model llama-3.1-70b --replicas 2");
   const auto arguments = std::make_shared<BudgetArguments>();
   BudgetConfig& config = arguments->config;
-  add_trace_arguments(*command, arguments->trace);
-  command->get_option("TRACE")->required(false);
+  add_trace_arguments(command, arguments->trace);
+  command.option("TRACE").required(false);
   command
-      ->add_option("--cluster", arguments->cluster,
-                   "The name of a hardware preset, or a file (larder-sim hardware)")
-      ->required();
-  command->add_option("--model", arguments->model, "The name of a model preset, or a file")
-      ->required();
-  terminal::add_number(*command, "--hosts", arguments->hosts,
+      .add_option("--cluster", arguments->cluster,
+                  "The name of a hardware preset, or a file (larder-sim hardware)")
+      .required();
+  command.add_option("--model", arguments->model, "The name of a model preset, or a file")
+      .required();
+  terminal::add_number(command, "--hosts", arguments->hosts,
                        "So many hosts, where there is one kind of them; 0: as it says itself");
-  command->add_option("--kv-type", arguments->kv_type, "fp16 or fp8")
-      ->check(CLI::IsMember({"fp16", "fp8"}))
-      ->capture_default_str();
-  terminal::add_number(*command, "--page-tokens", config.page_tokens, "Tokens in a page");
-  terminal::add_number(*command, "--engines", config.engines,
+  command.add_option("--kv-type", arguments->kv_type, "fp16 or fp8")
+      .one_of({"fp16", "fp8"})
+      .capture_default_str();
+  terminal::add_number(command, "--page-tokens", config.page_tokens, "Tokens in a page");
+  terminal::add_number(command, "--engines", config.engines,
                        "On each host that has GPUs, which they divide among them");
   command
-      ->add_option("--memory-per-node", arguments->contributed,
-                   "What each host contributes to the pool; without it: all that is left")
-      ->type_name("SIZE");
+      .add_option("--memory-per-node", arguments->contributed,
+                  "What each host contributes to the pool; without it: all that is left")
+      .type_name("SIZE");
   command
-      ->add_option("--host-cache", arguments->host_cache,
-                   "Of the engines of a host together; without it: twice the KV on their GPUs")
-      ->type_name("SIZE");
+      .add_option("--host-cache", arguments->host_cache,
+                  "Of the engines of a host together; without it: twice the KV on their GPUs")
+      .type_name("SIZE");
   command
-      ->add_option("--staging", arguments->staging,
-                   "Buffers of each engine in each direction, 0 where bytes go straight between "
-                   "engine and pool; without it: a batch of pages")
-      ->type_name("SIZE");
+      .add_option("--staging", arguments->staging,
+                  "Buffers of each engine in each direction, 0 where bytes go straight between "
+                  "engine and pool; without it: a batch of pages")
+      .type_name("SIZE");
   command
-      ->add_option("--reserve", arguments->reserve,
-                   "For the system and other processes of a host; without it: 16 GiB, and 8 GiB "
-                   "for each GPU")
-      ->type_name("SIZE");
-  terminal::add_number(*command, "--replicas", config.replicas, "Copies of each page");
-  terminal::add_number(*command, "--high-watermark", config.watermarks.high,
+      .add_option("--reserve", arguments->reserve,
+                  "For the system and other processes of a host; without it: 16 GiB, and 8 GiB "
+                  "for each GPU")
+      .type_name("SIZE");
+  terminal::add_number(command, "--replicas", config.replicas, "Copies of each page");
+  terminal::add_number(command, "--high-watermark", config.watermarks.high,
                        "The share of the pool above which pages are evicted");
-  command->add_option("--transport", arguments->transport, "verbs or tcp")
-      ->check(CLI::IsMember({"verbs", "tcp"}))
-      ->capture_default_str();
-  command->add_flag("--cut-pages", config.cut_pages,
-                    "A page that a prompt ends in takes the place of its own tokens, not of a "
-                    "whole page");
-  command->add_flag("--json", arguments->json,
-                    "Print {hosts: [{kind, parts: [{part, bytes, rule}], left_bytes}], use, "
-                    "usable_bytes, pages, tokens ...}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("--transport", arguments->transport, "verbs or tcp")
+      .one_of({"verbs", "tcp"})
+      .capture_default_str();
+  command.add_flag("--cut-pages", config.cut_pages,
+                   "A page that a prompt ends in takes the place of its own tokens, not of a "
+                   "whole page");
+  command.add_flag("--json", arguments->json,
+                   "Print {hosts: [{kind, parts: [{part, bytes, rule}], left_bytes}], use, "
+                   "usable_bytes, pages, tokens ...}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -5,6 +5,7 @@
 
 #include "core/base/printable.h"
 #include "sim/cli/commands.h"
+#include "terminal/command.h"
 #include "terminal/command_line.h"
 #include "terminal/version.h"
 
@@ -31,24 +32,25 @@ int run_command_line(int argc, const char* const* argv) {
       "larder-sim");
   app.require_subcommand(1);
   app.set_version_flag("--version", terminal::version_text("larder-sim"));
+  const terminal::Command command(app);
   Status outcome;
-  add_trace(app, outcome);
-  add_hit_rate(app, outcome);
-  add_policies(app, outcome);
-  add_replay(app, outcome);
-  add_explain(app, outcome);
-  add_sweep(app, outcome);
-  add_plan(app, outcome);
-  add_explore(app, outcome);
-  add_ablation(app, outcome);
-  add_story(app, outcome);
-  add_lockstep(app, outcome);
-  add_compare(app, outcome);
-  add_incident(app, outcome);
-  add_hardware(app, outcome);
-  add_budget(app, outcome);
-  add_report(app, outcome);
-  add_validate(app, outcome);
+  add_trace(command, outcome);
+  add_hit_rate(command, outcome);
+  add_policies(command, outcome);
+  add_replay(command, outcome);
+  add_explain(command, outcome);
+  add_sweep(command, outcome);
+  add_plan(command, outcome);
+  add_explore(command, outcome);
+  add_ablation(command, outcome);
+  add_story(command, outcome);
+  add_lockstep(command, outcome);
+  add_compare(command, outcome);
+  add_incident(command, outcome);
+  add_hardware(command, outcome);
+  add_budget(command, outcome);
+  add_report(command, outcome);
+  add_validate(command, outcome);
   try {
     app.parse(argc, argv);
     return exit_code(outcome);

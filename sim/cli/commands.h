@@ -1,10 +1,7 @@
 #pragma once
 
 #include "core/base/error.h"
-
-namespace CLI {
-class App;
-}
+#include "terminal/command.h"
 
 namespace larder::sim {
 
@@ -16,22 +13,22 @@ int run_command_line(int argc, const char* const* argv);
 // One function for each subcommand, in a file of its own: adds it to `app`, with a callback that
 // runs it and sets `outcome`. An outcome of invalid_params counts as wrong usage. `outcome`
 // outlives `app`.
-void add_trace(CLI::App& app, Status& outcome);
-void add_hit_rate(CLI::App& app, Status& outcome);
-void add_policies(CLI::App& app, Status& outcome);
-void add_explore(CLI::App& app, Status& outcome);
-void add_ablation(CLI::App& app, Status& outcome);
-void add_story(CLI::App& app, Status& outcome);
-void add_explain(CLI::App& app, Status& outcome);
-void add_plan(CLI::App& app, Status& outcome);
-void add_sweep(CLI::App& app, Status& outcome);
-void add_replay(CLI::App& app, Status& outcome);
-void add_lockstep(CLI::App& app, Status& outcome);
-void add_compare(CLI::App& app, Status& outcome);
-void add_incident(CLI::App& app, Status& outcome);
-void add_hardware(CLI::App& app, Status& outcome);
-void add_budget(CLI::App& app, Status& outcome);
-void add_report(CLI::App& app, Status& outcome);
-void add_validate(CLI::App& app, Status& outcome);
+void add_trace(terminal::Command app, Status& outcome);
+void add_hit_rate(terminal::Command app, Status& outcome);
+void add_policies(terminal::Command app, Status& outcome);
+void add_explore(terminal::Command app, Status& outcome);
+void add_ablation(terminal::Command app, Status& outcome);
+void add_story(terminal::Command app, Status& outcome);
+void add_explain(terminal::Command app, Status& outcome);
+void add_plan(terminal::Command app, Status& outcome);
+void add_sweep(terminal::Command app, Status& outcome);
+void add_replay(terminal::Command app, Status& outcome);
+void add_lockstep(terminal::Command app, Status& outcome);
+void add_compare(terminal::Command app, Status& outcome);
+void add_incident(terminal::Command app, Status& outcome);
+void add_hardware(terminal::Command app, Status& outcome);
+void add_budget(terminal::Command app, Status& outcome);
+void add_report(terminal::Command app, Status& outcome);
+void add_validate(terminal::Command app, Status& outcome);
 
 }  // namespace larder::sim

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <filesystem>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "sim/report/comparison.h"
 #include "sim/report/page.h"
 #include "sim/report/table.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "workloads/output_file.h"
 
@@ -115,17 +115,17 @@ Status run(const CompareArguments& arguments) {
                                               : to_text(comparison) + "\n"));
   if (!comparison.agree) {
     fmt::print(stderr, "larder-sim: {}\n", comparison.verdict());
-    throw CLI::RuntimeError(could_not_be_done);  // CLI11's way to end with an exit code
+    terminal::end_with(could_not_be_done);
   }
   return arguments.json ? Status() : terminal::print(comparison.verdict() + "\n");
 }
 
 }  // namespace
 
-void add_compare(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_compare(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("compare", "Holds two runs against each other, side by side");
-  command->footer(
+  command.footer(
       "Of two directories of larder-sim replay --out: which settings differ, and all numbers.\n"
       "Of two runs in lock step it fails (exit code 1) if their decisions are not the same: then "
       "it says where they part.\n"
@@ -134,14 +134,14 @@ void add_compare(CLI::App& app, Status& outcome) {
   const std::string what =
       "A directory with run.json (of larder-sim replay --out), real.json (of larder replay "
       "--out) or sim.json (of larder-sim lockstep --out), or such a file";
-  command->add_option("FIRST", arguments->first, what)->required();
-  command->add_option("SECOND", arguments->second, "The same, of the other run")->required();
-  command->add_option("--html", arguments->html,
-                      "Write a report with plots to this file, of two runs in lock step");
-  command->add_flag("--json", arguments->json,
-                    "Print one JSON object {agree, verdict, different_settings, parting, first, "
-                    "second}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("FIRST", arguments->first, what).required();
+  command.add_option("SECOND", arguments->second, "The same, of the other run").required();
+  command.add_option("--html", arguments->html,
+                     "Write a report with plots to this file, of two runs in lock step");
+  command.add_flag("--json", arguments->json,
+                   "Print one JSON object {agree, verdict, different_settings, parting, first, "
+                   "second}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

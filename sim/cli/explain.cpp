@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -24,6 +23,7 @@
 #include "sim/planning/run_tables.h"
 #include "sim/planning/trace_window.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -364,22 +364,21 @@ Status explain(const ExplainArguments& arguments) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_explain(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("explain", "Says why pages were missed in a replay, and what holds it up");
-  command->footer(
+  command.footer(
       "The run is made again from what its run.json says, so the trace must still be there.\n"
       "Example: larder-sim explain build/run --bottleneck");
   const auto arguments = std::make_shared<ExplainArguments>();
-  command->add_option("DIR", arguments->directory, "What larder-sim replay --out wrote")
-      ->required();
-  command->add_option("--request", arguments->request, "What one request found, page by page");
-  command->add_option("--key", arguments->key,
-                      "What became of one page of the trace, each time that it was asked for");
-  command->add_flag("--bottleneck", arguments->bottleneck,
-                    "Run it once more with one more of each resource");
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &outcome] { outcome = explain(*arguments); });
+  command.add_option("DIR", arguments->directory, "What larder-sim replay --out wrote").required();
+  command.add_option("--request", arguments->request, "What one request found, page by page");
+  command.add_option("--key", arguments->key,
+                     "What became of one page of the trace, each time that it was asked for");
+  command.add_flag("--bottleneck", arguments->bottleneck,
+                   "Run it once more with one more of each resource");
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &outcome] { outcome = explain(*arguments); });
 }
 
 }  // namespace larder::sim

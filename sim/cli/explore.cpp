@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -23,6 +22,7 @@
 #include "sim/explore/scenario_text.h"
 #include "sim/explore/shrink.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -262,7 +262,7 @@ Status run(ExploreArguments arguments) {
 // ---- its command line ---------------------------------------------------------------------------
 
 // What a flag asks for must not be passed over in silence.
-Status check_flags(const CLI::App& command, const ExploreArguments& arguments) {
+Status check_flags(terminal::Command command, const ExploreArguments& arguments) {
   const auto given = [&](const std::string& name) { return command.count(name) > 0; };
   const auto none_of = [&](std::initializer_list<const char*> names,
                            const std::string& why) -> Status {
@@ -316,13 +316,13 @@ std::string footer() {
          "Example: larder-sim explore --seeds 1000 --threads 2";
 }
 
-void add_exhaustive(CLI::App& command, ExhaustiveArguments& arguments) {
+void add_exhaustive(terminal::Command command, ExhaustiveArguments& arguments) {
   command
       .add_option("--exhaustive", arguments.world,
                   "Everything that can happen in a small world instead of drawn scenarios: a file, "
                   "all, or " +
                       world_list())
-      ->type_name("WORLD");
+      .type_name("WORLD");
   add_number(command, "--states", arguments.states, "Of a small world, at most so many");
   add_number(command, "--minutes", arguments.minutes, "And for so long; 0: no bound");
   add_number(command, "--test-merges", arguments.test_merges,
@@ -330,59 +330,60 @@ void add_exhaustive(CLI::App& command, ExhaustiveArguments& arguments) {
   command.add_flag("--every-order", arguments.every_order,
                    "Try both orders of what commutes too (the same states, more transitions)");
   command.add_option("--way", arguments.way, "Tell this one way through the small world instead")
-      ->type_name("ACTIONS");
+      .type_name("ACTIONS");
 }
 
 }  // namespace
 
-void add_explore(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_explore(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "explore", "Runs random pools under random faults and checks what must always hold");
-  command->footer(footer());
+  command.footer(footer());
   const auto arguments = std::make_shared<ExploreArguments>();
-  add_number(*command, "--seeds", arguments->config.seeds, "How many seeds");
-  CLI::Option* first =
-      add_seed(*command, "--first", arguments->config.first_seed, "The first seed");
-  CLI::Option* seed = add_seed(*command, "--seed", arguments->config.first_seed,
-                               "This seed alone, unless --seeds says how many");
-  seed->excludes(first);
-  add_number(*command, "--operations", arguments->config.operations,
+  add_number(command, "--seeds", arguments->config.seeds, "How many seeds");
+  const terminal::Option first =
+      add_seed(command, "--first", arguments->config.first_seed, "The first seed");
+  const terminal::Option seed = add_seed(command, "--seed", arguments->config.first_seed,
+                                         "This seed alone, unless --seeds says how many");
+  seed.excludes(first);
+  add_number(command, "--operations", arguments->config.operations,
              "Operations of each seed, at least; those of a client that is dead then do not begin");
-  add_number(*command, "--threads", arguments->config.threads,
+  add_number(command, "--threads", arguments->config.threads,
              "Seeds that run at once; the result does not depend on it");
-  add_number(*command, "--twice", arguments->config.twice,
+  add_number(command, "--twice", arguments->config.twice,
              "Every so manieth seed runs twice, to see that it does the same again; 0: none");
-  add_number(*command, "--hours", arguments->hours, "Go on for so long instead of --seeds");
-  command->add_option("--scenario", arguments->scenario, "Run the scenario of this file instead")
-      ->type_name("FILE");
+  add_number(command, "--hours", arguments->hours, "Go on for so long instead of --seeds");
+  command.add_option("--scenario", arguments->scenario, "Run the scenario of this file instead")
+      .type_name("FILE");
   command
-      ->add_option("--write", arguments->write,
-                   "Write the scenario of the seed to this file; nothing runs")
-      ->type_name("FILE");
+      .add_option("--write", arguments->write,
+                  "Write the scenario of the seed to this file; nothing runs")
+      .type_name("FILE");
   command
-      ->add_option("--without", arguments->without,
-                   "Guards that are off, to see what they prevent: " + guard_list())
-      ->type_name("GUARD");
-  CLI::Option* shrink = add_number(*command, "--shrink", arguments->shrink_seconds,
-                                   "How many seconds to look for a smaller scenario that fails "
-                                   "likewise; 0: none. That of a file "
-                                   "is only shrunk if this is given");
-  command->add_option("--shrunk", arguments->shrunk, "Where that scenario is written")
-      ->type_name("FILE")
-      ->default_val("shrunk.scenario");
-  command->add_flag("--tell", arguments->tell,
-                    "Tell what happens in the scenario of the file, or of --seed");
-  command->add_flag(
+      .add_option("--without", arguments->without,
+                  "Guards that are off, to see what they prevent: " + guard_list())
+      .type_name("GUARD");
+  const terminal::Option shrink =
+      add_number(command, "--shrink", arguments->shrink_seconds,
+                 "How many seconds to look for a smaller scenario that fails "
+                 "likewise; 0: none. That of a file "
+                 "is only shrunk if this is given");
+  command.add_option("--shrunk", arguments->shrunk, "Where that scenario is written")
+      .type_name("FILE")
+      .default_val("shrunk.scenario");
+  command.add_flag("--tell", arguments->tell,
+                   "Tell what happens in the scenario of the file, or of --seed");
+  command.add_flag(
       "--json", arguments->json,
       "Print {seeds, violations, failing_seeds, first_failing_seed, state_hash, events, "
       "operations, virtual_s, wall_s}");
-  add_exhaustive(*command, arguments->exhaustive);
-  command->callback([arguments, command, seed, shrink, &outcome] {
+  add_exhaustive(command, arguments->exhaustive);
+  command.callback([arguments, command, seed, shrink, &outcome] {
     const bool told = !arguments->scenario.empty() || arguments->tell;
-    if (told && shrink->count() == 0) arguments->shrink_seconds = 0;
-    const bool more = command->count("--seeds") > 0 || command->count("--hours") > 0;
-    if (seed->count() > 0 && !more) arguments->config.seeds = 1;
-    outcome = check_flags(*command, *arguments);
+    if (told && shrink.count() == 0) arguments->shrink_seconds = 0;
+    const bool more = command.count("--seeds") > 0 || command.count("--hours") > 0;
+    if (seed.count() > 0 && !more) arguments->config.seeds = 1;
+    outcome = check_flags(command, *arguments);
     if (outcome) outcome = run(*arguments);
   });
 }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,6 +12,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/hardware_argument.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -263,25 +263,25 @@ Status run(const HardwareArguments& arguments) {
 
 }  // namespace
 
-void add_hardware(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_hardware(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "hardware",
       "Shows the hosts of a preset or hardware file, their links, and which NIC is near");
-  command->footer(
+  command.footer(
       "Without a name: the presets. To describe your own machines, begin with the file of a "
       "preset:\n"
       "  larder-sim hardware cpu-2x100 --file > mine.json\n"
       "A rate is what one direction of a link carries, in GB (10^9 bytes) of payload a second.\n"
       "Example: larder-sim hardware 8xh800-4x200");
   const auto arguments = std::make_shared<HardwareArguments>();
-  command->add_option("HARDWARE", arguments->what, "The name of a preset, or a file");
-  terminal::add_number(*command, "--hosts", arguments->hosts,
+  command.add_option("HARDWARE", arguments->what, "The name of a preset, or a file");
+  terminal::add_number(command, "--hosts", arguments->hosts,
                        "So many hosts, where there is one kind of them; 0: as it says itself");
-  auto* json = command->add_flag(
+  const terminal::Option json = command.add_flag(
       "--json", arguments->json,
       "Print {hosts, parts, kinds: [{name, first_host, places: [{place, nics}]}], paths, file}");
-  command->add_flag("--file", arguments->file, "Print it as a hardware file")->excludes(json);
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_flag("--file", arguments->file, "Print it as a hardware file").excludes(json);
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

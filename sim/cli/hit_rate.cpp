@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -100,30 +100,30 @@ Status run(const HitRateArguments& arguments) {
 
 }  // namespace
 
-void add_hit_rate(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_hit_rate(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "hit-rate", "Says how many blocks of a trace caches of some sizes find, under some policies");
-  command->footer(
+  command.footer(
       "Each cache starts empty, and each block is looked up and then inserted at once.\n"
       "Example: larder-sim hit-rate conversation_trace.jsonl --policy lru,fifo --blocks 10000,inf");
   const auto arguments = std::make_shared<HitRateArguments>();
-  add_trace_arguments(*command, arguments->trace);
+  add_trace_arguments(command, arguments->trace);
   command
-      ->add_option("--policy", arguments->policies,
-                   "Eviction policies, separated by commas; belady: the bound that none exceeds, "
-                   "which knows the future")
-      ->capture_default_str();
+      .add_option("--policy", arguments->policies,
+                  "Eviction policies, separated by commas; belady: the bound that none exceeds, "
+                  "which knows the future")
+      .capture_default_str();
   command
-      ->add_option("--blocks", arguments->sizes,
-                   "Sizes of the cache in blocks, separated by commas; inf: without limit")
-      ->capture_default_str();
-  terminal::add_number(*command, "--warmup", arguments->warmup_requests,
+      .add_option("--blocks", arguments->sizes,
+                  "Sizes of the cache in blocks, separated by commas; inf: without limit")
+      .capture_default_str();
+  terminal::add_number(command, "--warmup", arguments->warmup_requests,
                        "So many requests at the start fill the caches and are not counted");
-  command->add_flag(
+  command.add_flag(
       "--json", arguments->json,
       "Print an array of {policy, blocks, accesses, hits, hit_ratio}; the ratio is null "
       "where there were no accesses");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "sim/incident/key_story.h"
 #include "sim/incident/wall_clock.h"
 #include "sim/incident/what_if.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -296,10 +296,10 @@ Status run(const IncidentArguments& arguments) {
 
 }  // namespace
 
-void add_incident(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_incident(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "incident", "Replays what a master recorded, and says what happened and what could have");
-  command->footer(
+  command.footer(
       "DIR is what the master was started with: larder master --record DIR. Each answer and "
       "command "
       "of the\n"
@@ -311,22 +311,21 @@ void add_incident(CLI::App& app, Status& outcome) {
       "          larder-sim incident DIR --key prompt/7f3a\n"
       "          larder-sim incident DIR --at 14:03 --policy leaf-first --pool-size 0.5");
   const auto arguments = std::make_shared<IncidentArguments>();
-  command->add_option("DIR", arguments->directory, "The recording")->required();
-  command->add_option("--key", arguments->key,
-                      "Tell what became of this key, as larder shows it (%XX for odd bytes)");
-  command->add_option("--prefix", arguments->prefix, "The same of all keys that begin so");
-  command->add_option(
-      "--at", arguments->at,
-      "Go on from this moment in another way: 14:03, 14:03:07.5 or 2026-11-30 14:03 "
-      "in UTC, or +12.5s after the begin; without it from the begin");
-  command->add_option("--policy", arguments->policy, "With this eviction policy");
-  command->add_option("--lease", arguments->lease, "With leases of this time, such as 2s");
+  command.add_option("DIR", arguments->directory, "The recording").required();
+  command.add_option("--key", arguments->key,
+                     "Tell what became of this key, as larder shows it (%XX for odd bytes)");
+  command.add_option("--prefix", arguments->prefix, "The same of all keys that begin so");
+  command.add_option("--at", arguments->at,
+                     "Go on from this moment in another way: 14:03, 14:03:07.5 or 2026-11-30 14:03 "
+                     "in UTC, or +12.5s after the begin; without it from the begin");
+  command.add_option("--policy", arguments->policy, "With this eviction policy");
+  command.add_option("--lease", arguments->lease, "With leases of this time, such as 2s");
   command
-      ->add_option("--pool-size", arguments->pool_size,
-                   "With so many times the memory, such as 0.5 or 2")
-      ->check(CLI::Range(0.01, 1000.0));
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+      .add_option("--pool-size", arguments->pool_size,
+                  "With so many times the memory, such as 0.5 or 2")
+      .in_range(0.01, 1000.0);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

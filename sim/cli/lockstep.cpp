@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "sim/replay/replay.h"
 #include "sim/report/table.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/lockstep/record.h"
@@ -91,10 +91,10 @@ Status run(LockstepArguments& arguments) {
 
 }  // namespace
 
-void add_lockstep(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_lockstep(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "lockstep", "Serves a trace from a simulated pool, one request after the other");
-  command->footer(
+  command.footer(
       "For each request the pages of its prompt are read, and what is missing is put. It runs in "
       "lock step,\n"
       "so a real pool of the same nodes, replayed with larder replay, decides the same.\n"
@@ -102,28 +102,28 @@ void add_lockstep(CLI::App& app, Status& outcome) {
       "build/lockstep");
   const auto arguments = std::make_shared<LockstepArguments>();
   ReplayConfig& config = arguments->config;
-  add_trace_arguments(*command, arguments->trace);
-  terminal::add_number(*command, "--nodes", config.nodes, "How many nodes the pool has");
-  terminal::add_size(*command, "--memory", config.memory, "What each node contributes");
-  terminal::add_size(*command, "--page-bytes", config.page_bytes,
+  add_trace_arguments(command, arguments->trace);
+  terminal::add_number(command, "--nodes", config.nodes, "How many nodes the pool has");
+  terminal::add_size(command, "--memory", config.memory, "What each node contributes");
+  terminal::add_size(command, "--page-bytes", config.page_bytes,
                      "The KV cache of one block of the trace");
-  command->add_option("--policy", config.policy, "The eviction policy")->capture_default_str();
-  terminal::add_number(*command, "--requests-max", arguments->requests_max,
+  command.add_option("--policy", config.policy, "The eviction policy").capture_default_str();
+  terminal::add_number(command, "--requests-max", arguments->requests_max,
                        "Serve only so many requests of the trace; 0: all of it");
-  terminal::add_number(*command, "--warmup", config.warmup_requests,
+  terminal::add_number(command, "--warmup", config.warmup_requests,
                        "So many requests at the start fill the pool and are not counted");
-  terminal::add_number(*command, "--seed", config.seed, "Of where pages are placed");
+  terminal::add_number(command, "--seed", config.seed, "Of where pages are placed");
   command
-      ->add_option("--verify", arguments->verify,
-                   "on: pages are bytes, and each byte that is read is compared with what was put; "
-                   "off: faster, and the pool may be of any size")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  command->add_option("--out", arguments->out,
-                      "A directory, for sim.json: the numbers, and points over the requests. "
-                      "larder-sim compare reads it");
-  command->add_flag("--json", arguments->json, "Print the numbers as one JSON object");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+      .add_option("--verify", arguments->verify,
+                  "on: pages are bytes, and each byte that is read is compared with what was put; "
+                  "off: faster, and the pool may be of any size")
+      .one_of({"on", "off"})
+      .capture_default_str();
+  command.add_option("--out", arguments->out,
+                     "A directory, for sim.json: the numbers, and points over the requests. "
+                     "larder-sim compare reads it");
+  command.add_flag("--json", arguments->json, "Print the numbers as one JSON object");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -34,6 +33,7 @@
 #include "sim/planning/spread.h"
 #include "sim/planning/sweep_spec.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/output_file.h"
@@ -426,37 +426,33 @@ Status plan(PlanArguments& arguments) {
 
 }  // namespace
 
-void add_plan(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_plan(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("plan", "Finds the cheapest deployment that meets objectives");
-  command->footer(
+  command.footer(
       "Tried are 1, 2 ... of the cluster's hosts (with and without GPUs), or what --vary names. "
       "Costs are those of\nthe hosts in use, by price_per_hour of the hardware file, or --price.\n"
       "Example: larder-sim plan conversation_trace.jsonl --slo 'ttft_p90<2s' --price "
       "8xh800-8x200=25");
   const auto arguments = std::make_shared<PlanArguments>();
-  add_trace_arguments(*command, arguments->trace);
+  add_trace_arguments(command, arguments->trace);
   const auto add_list = [&](const char* flag, std::vector<std::string>& list, const char* help) {
-    return command->add_option(flag, list, help)
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return command.add_option(flag, list, help).repeatable();
   };
   add_list("--slo", arguments->slos,
            "An objective, such as 'ttft_p90<2s' or 'hit_ratio>0.4'; all of several must be met")
-      ->required();
+      .required();
   add_list("--price", arguments->prices, "KIND=AMOUNT: what one such host costs an hour");
   add_list("--vary", arguments->vary,
            "PARAMETER=VALUE,VALUE...: all combinations are tried; with engines, nodes, hosts or "
            "cluster in place of smaller clusters");
-  terminal::add_number(*command, "--fleets", arguments->fleets,
+  terminal::add_number(command, "--fleets", arguments->fleets,
                        "How many different numbers of hosts of a kind are tried");
-  terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
-  add_setting_arguments(*command, arguments->setting);
-  command->add_option("--out", arguments->out, "A directory, for plan.json")
-      ->check(terminal::not_empty());
-  command->add_flag("--json", arguments->json, "Print what plan.json has");
-  command->callback([arguments, &outcome] { outcome = plan(*arguments); });
+  terminal::add_number(command, "--jobs", arguments->jobs, "How many runs at once");
+  add_setting_arguments(command, arguments->setting);
+  command.add_option("--out", arguments->out, "A directory, for plan.json").not_empty();
+  command.add_flag("--json", arguments->json, "Print what plan.json has");
+  command.callback([arguments, &outcome] { outcome = plan(*arguments); });
 }
 
 }  // namespace larder::sim

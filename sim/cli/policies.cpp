@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "core/base/printable.h"
 #include "sim/cache/hit_rates.h"
 #include "sim/cli/commands.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "workloads/input_file.h"
 #include "workloads/trace.h"
@@ -170,19 +170,19 @@ Status run(const PoliciesArguments& arguments) {
 
 }  // namespace
 
-void add_policies(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_policies(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "policies", "Compares eviction policies over the traces and sizes that a file names");
-  command->footer(
+  command.footer(
       "The file is JSON: {\"policies\": [NAME, ...], \"traces\": [{\"path\": FILE_OR_FOLDER, "
       "\"blocks\": [SIZE, ...]}, ...]}.\nA block counts as missed unless all before it in its "
       "request are there too.\n"
       "Example: larder-sim policies docs/decisions/0007-sweep.json $LARDER_TRACES");
   const auto arguments = std::make_shared<PoliciesArguments>();
-  command->add_option("FILE", arguments->file, "What to compare")->required();
-  command->add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
-      ->required();
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("FILE", arguments->file, "What to compare").required();
+  command.add_option("TRACES", arguments->folder, "The folder in which the file's traces are")
+      .required();
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

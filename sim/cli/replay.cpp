@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "sim/planning/spread.h"
 #include "sim/report/run_page.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 #include "workloads/output_file.h"
@@ -123,32 +123,32 @@ Status run_replay(ReplayArguments& arguments) {
 
 }  // namespace
 
-void add_replay(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_replay(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("replay", "Simulates a deployment, engines and pool, under a trace");
-  command->footer(
+  command.footer(
       "Engines with GPU and host caches, the pool behind them, and the network between: hit "
       "rates,\n"
       "times to first token, misses by reason, use of links (docs/planning.md).\n"
       "Example: larder-sim replay conversation_trace.jsonl --cluster 8xh800-8x200 --model "
       "llama-3.1-70b --engines 8 --nodes 8 --memory-per-node 512GiB --out build/run");
   const auto arguments = std::make_shared<ReplayArguments>();
-  add_trace_arguments(*command, arguments->trace);
-  add_setting_arguments(*command, arguments->setting);
-  terminal::add_number(*command, "--seeds", arguments->seeds,
+  add_trace_arguments(command, arguments->trace);
+  add_setting_arguments(command, arguments->setting);
+  terminal::add_number(command, "--seeds", arguments->seeds,
                        "Replay it with so many seeds, from --seed on, and show the spread");
   command
-      ->add_option("--out", arguments->out,
-                   "A directory, for run.json, timeline.csv, requests.csv and links.csv")
-      ->check(terminal::not_empty());
-  command->add_flag("--misses", arguments->misses,
-                    "Also misses.csv: a row for each page that was missed, and why");
+      .add_option("--out", arguments->out,
+                  "A directory, for run.json, timeline.csv, requests.csv and links.csv")
+      .not_empty();
+  command.add_flag("--misses", arguments->misses,
+                   "Also misses.csv: a row for each page that was missed, and why");
   command
-      ->add_option("--html", arguments->html,
-                   "A file, for the page that larder-sim report makes of the same")
-      ->check(terminal::not_empty());
-  command->add_flag("--json", arguments->json, "Print what run.json has");
-  command->callback([arguments, &outcome] { outcome = run_replay(*arguments); });
+      .add_option("--html", arguments->html,
+                  "A file, for the page that larder-sim report makes of the same")
+      .not_empty();
+  command.add_flag("--json", arguments->json, "Print what run.json has");
+  command.callback([arguments, &outcome] { outcome = run_replay(*arguments); });
 }
 
 }  // namespace larder::sim

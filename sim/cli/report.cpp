@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,6 +8,7 @@
 #include "sim/report/plan_page.h"
 #include "sim/report/run_page.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -65,20 +65,20 @@ Status run(const ReportArguments& arguments) {
 
 }  // namespace
 
-void add_report(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_report(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "report", "A page to look at, of the files that replay --out or plan --out wrote");
-  command->footer(
+  command.footer(
       "One HTML file that needs no network, for screens from a phone's on and for print: hit rate\n"
       "and time to first token over time with the faults in it, why pages were missed, the pool,\n"
       "and the use of each link over a drawing of the hosts. Of a plan: the frontiers.\n"
       "Example: larder-sim report build/run");
   const auto arguments = std::make_shared<ReportArguments>();
-  command->add_option("DIR", arguments->directory, "What replay or plan was given as --out")
-      ->required();
-  command->add_option("--out", arguments->out, "The file; without it: report.html in DIR")
-      ->check(terminal::not_empty());
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_option("DIR", arguments->directory, "What replay or plan was given as --out")
+      .required();
+  command.add_option("--out", arguments->out, "The file; without it: report.html in DIR")
+      .not_empty();
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

@@ -1,6 +1,5 @@
 #include "sim/cli/setting_arguments.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "sim/cli/hardware_argument.h"
 #include "sim/cli/model_argument.h"
 #include "sim/planning/parameters.h"
+#include "terminal/command.h"
 
 namespace larder::sim {
 namespace {
@@ -29,27 +29,29 @@ std::string type_name(Parameter::Kind kind) {
 
 }  // namespace
 
-void add_setting_arguments(CLI::App& command, Setting& setting) {
+void add_setting_arguments(terminal::Command command, Setting& setting) {
   for (const Parameter& parameter : parameters()) {
     const std::string flag = "--" + std::string(parameter.name);
-    // A flag that stands several times is one list.
-    command
-        .add_option_function<std::vector<std::string>>(
-            flag,
-            [flag, &parameter, &setting](const std::vector<std::string>& texts) {
-              std::string list;
-              for (const std::string& text : texts) list += (list.empty() ? "" : ",") + text;
-              const Status set = set_parameter(setting, parameter, list);
-              if (!set) throw CLI::ValidationError(flag, set.error().facts().detail);
-            },
-            std::string(parameter.help))
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(parameter.name == "fail" ? CLI::MultiOptionPolicy::TakeAll
-                                                       : CLI::MultiOptionPolicy::Throw)
-        ->type_name(type_name(parameter.kind))
-        ->group(std::string(parameter.group))
-        ->default_str(parameter.get(setting));
+    const std::string help(parameter.help);
+    const terminal::Option option =
+        parameter.name == "fail"
+            // One that stands several times is one list.
+            ? command.add_parsed_list(
+                  flag,
+                  [&parameter, &setting](const std::vector<std::string>& texts) {
+                    return set_parameter(setting, parameter,
+                                         fmt::format("{}", fmt::join(texts, ",")));
+                  },
+                  help)
+            : command.add_parsed(
+                  flag,
+                  [&parameter, &setting](const std::string& text) {
+                    return set_parameter(setting, parameter, text);
+                  },
+                  help);
+    option.type_name(type_name(parameter.kind))
+        .group(std::string(parameter.group))
+        .default_str(parameter.get(setting));
   }
 }
 

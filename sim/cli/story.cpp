@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -7,6 +6,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/text_file.h"
 #include "sim/explore/stories.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 
 namespace larder::sim {
@@ -40,17 +40,17 @@ std::string footer() {
 
 }  // namespace
 
-void add_story(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_story(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "story", "Tells who notices, who cleans up and when, if something goes wrong in a pool");
-  command->footer(footer());
+  command.footer(footer());
   const auto arguments = std::make_shared<StoryArguments>();
-  command->add_option("NAME", arguments->name, "Which one")->required();
+  command.add_option("NAME", arguments->name, "Which one").required();
   command
-      ->add_option("--write", arguments->write,
-                   "Write its scenario to this file, for larder-sim explore --scenario FILE --tell")
-      ->type_name("FILE");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+      .add_option("--write", arguments->write,
+                  "Write its scenario to this file, for larder-sim explore --scenario FILE --tell")
+      .type_name("FILE");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

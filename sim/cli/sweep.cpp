@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -27,6 +26,7 @@
 #include "sim/planning/run.h"
 #include "sim/planning/sweep_spec.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -179,10 +179,10 @@ Status sweep(const SweepArguments& arguments) {
 
 }  // namespace
 
-void add_sweep(CLI::App& app, Status& outcome) {
-  CLI::App* command =
+void add_sweep(terminal::Command app, Status& outcome) {
+  const terminal::Command command =
       app.add_subcommand("sweep", "Replays a trace in many settings, into one CSV file");
-  command->footer(
+  command.footer(
       "SPEC is JSON: {\"trace\": FILE, \"setting\": {PARAMETER: VALUE}, \"vary\": {PARAMETER: "
       "[VALUE, ...]\nor {\"from\", \"to\", \"step\" or \"factor\"}}, \"seeds\": 3}; parameters are "
       "the flags of replay.\nEach row is written as its run ends; --resume goes on after an "
@@ -190,20 +190,18 @@ void add_sweep(CLI::App& app, Status& outcome) {
       "runs, and who is last joins them.\n"
       "Example: larder-sim sweep sizes.json --out build/sweep --jobs 2");
   const auto arguments = std::make_shared<SweepArguments>();
-  command->add_option("SPEC", arguments->spec, "What to run")->required();
-  command->add_option("--out", arguments->out, "A directory, for sweep.csv")
-      ->required()
-      ->check(terminal::not_empty());
+  command.add_option("SPEC", arguments->spec, "What to run").required();
+  command.add_option("--out", arguments->out, "A directory, for sweep.csv").required().not_empty();
   command
-      ->add_option("--costs", arguments->costs,
-                   "Costs for all runs, as the flag of replay; each run then is also made at both "
-                   "ends of their intervals, in rows of their own (costs-at)")
-      ->check(terminal::not_empty());
-  terminal::add_number(*command, "--jobs", arguments->jobs, "How many runs at once");
-  command->add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
-  command->add_flag("--join", arguments->join,
-                    "Run nothing: make sweep.csv of what the workers have written");
-  command->callback([arguments, &outcome] { outcome = sweep(*arguments); });
+      .add_option("--costs", arguments->costs,
+                  "Costs for all runs, as the flag of replay; each run then is also made at both "
+                  "ends of their intervals, in rows of their own (costs-at)")
+      .not_empty();
+  terminal::add_number(command, "--jobs", arguments->jobs, "How many runs at once");
+  command.add_flag("--resume", arguments->resume, "Do only what the directory has not yet");
+  command.add_flag("--join", arguments->join,
+                   "Run nothing: make sweep.csv of what the workers have written");
+  command.callback([arguments, &outcome] { outcome = sweep(*arguments); });
 }
 
 }  // namespace larder::sim

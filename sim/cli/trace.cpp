@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "workloads/generate.h"
 #include "workloads/mooncake.h"
@@ -141,15 +141,15 @@ Status run_stats(const StatsArguments& arguments) {
   return print(arguments.json ? to_json(sum).dump(2) + "\n" : to_text(sum));
 }
 
-void add_stats(CLI::App& trace, Status& outcome) {
-  CLI::App* command = trace.add_subcommand(
+void add_stats(terminal::Command trace, Status& outcome) {
+  const terminal::Command command = trace.add_subcommand(
       "stats",
       "Says what is in a trace, and how many of its blocks a pool without limits would have had");
-  command->footer("Example: larder-sim trace stats conversation_trace.jsonl");
+  command.footer("Example: larder-sim trace stats conversation_trace.jsonl");
   const auto arguments = std::make_shared<StatsArguments>();
-  add_trace_arguments(*command, arguments->trace);
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback([arguments, &outcome] { outcome = run_stats(*arguments); });
+  add_trace_arguments(command, arguments->trace);
+  command.add_flag("--json", arguments->json, "Print one JSON object");
+  command.callback([arguments, &outcome] { outcome = run_stats(*arguments); });
 }
 
 // ---- generate
@@ -193,33 +193,35 @@ bool set_shape(SessionShape& shape, std::string_view key, std::string_view value
   return true;
 }
 
-void set_shape_list(SessionShape& shape, const std::string& flag, std::string_view list) {
+Status set_shape_list(SessionShape& shape, std::string_view list) {
   for (const std::string_view setting : split(list, ',')) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string_view::npos ||
         !set_shape(shape, setting.substr(0, equals), setting.substr(equals + 1))) {
-      throw CLI::ValidationError(flag, in_quotes(setting) +
-                                           " is not KEY=NUMBER with one of the keys that --help "
-                                           "names");
+      return failed(
+          ErrorCode::invalid_params,
+          in_quotes(setting) + " is not KEY=NUMBER with one of the keys that --help names");
     }
   }
+  return {};
 }
 
-void add_shape(CLI::App& command, SessionKind kind, SessionShape& shape) {
-  const std::string flag = "--" + std::string(session_kind_name(kind));
+void add_shape(terminal::Command command, SessionKind kind, SessionShape& shape) {
   command
-      .add_option_function<std::string>(
-          flag, [flag, &shape](const std::string& list) { set_shape_list(shape, flag, list); },
+      .add_parsed(
+          "--" + std::string(session_kind_name(kind)),
+          [&shape](const std::string& list) { return set_shape_list(shape, list); },
           fmt::format("What {} sessions are like; by default weight={},prompts={},system={},"
                       "requests={},first={},added={},output={},think={}",
                       session_kind_name(kind), shape.weight, shape.system_prompts,
                       shape.system_tokens, shape.requests, shape.first_tokens, shape.added_tokens,
                       shape.output_tokens, in_seconds(shape.think_time)))
-      ->type_name("KEY=NUMBER,...");
+      .type_name("KEY=NUMBER,...");
 }
 
-void add_generate(CLI::App& trace, Status& outcome) {
-  CLI::App* command = trace.add_subcommand("generate", "Makes a trace in Mooncake's format");
+void add_generate(terminal::Command trace, Status& outcome) {
+  const terminal::Command command =
+      trace.add_subcommand("generate", "Makes a trace in Mooncake's format");
   const std::string example =
       "Multi-turn chats, agents whose system prompt is shared, and questions about independent\n"
       "documents. The same arguments make the same bytes.\n"
@@ -227,32 +229,32 @@ void add_generate(CLI::App& trace, Status& outcome) {
       "--out agents.jsonl";
   const auto arguments = std::make_shared<GenerateArguments>();
   GeneratorOptions& options = arguments->options;
-  command->add_option("--out", arguments->out,
-                      "The file to write, whole or not at all; without "
-                      "it, stdout");
-  add_number(*command, "--requests", options.requests, "How many requests");
-  add_number(*command, "--rate", options.requests_per_second, "Requests per second, on average");
-  add_number(*command, "--seed", options.seed, "Another seed, another trace");
-  add_number(*command, "--block-size", options.block_tokens, "Tokens in a block");
-  add_number(*command, "--context", options.context_tokens_max, "The longest input, in tokens");
-  for (const SessionKind kind : session_kinds) add_shape(*command, kind, options.shape(kind));
-  command->footer(
+  command.add_option("--out", arguments->out,
+                     "The file to write, whole or not at all; without "
+                     "it, stdout");
+  add_number(command, "--requests", options.requests, "How many requests");
+  add_number(command, "--rate", options.requests_per_second, "Requests per second, on average");
+  add_number(command, "--seed", options.seed, "Another seed, another trace");
+  add_number(command, "--block-size", options.block_tokens, "Tokens in a block");
+  add_number(command, "--context", options.context_tokens_max, "The longest input, in tokens");
+  for (const SessionKind kind : session_kinds) add_shape(command, kind, options.shape(kind));
+  command.footer(
       "weight is a session kind's share, prompts how many different system prompts it has, system\n"
       "their tokens. The others are means: requests of a session, tokens of its first input, "
       "tokens\n"
       "added by each later one, tokens of an answer, seconds of thinking before the next "
       "request.\n" +
       example);
-  command->callback([arguments, &outcome] { outcome = run_generate(*arguments); });
+  command.callback([arguments, &outcome] { outcome = run_generate(*arguments); });
 }
 
 }  // namespace
 
-void add_trace(CLI::App& app, Status& outcome) {
-  CLI::App* trace = app.add_subcommand("trace", "Looks at traces, and makes them");
-  trace->require_subcommand(1);
-  add_stats(*trace, outcome);
-  add_generate(*trace, outcome);
+void add_trace(terminal::Command app, Status& outcome) {
+  const terminal::Command trace = app.add_subcommand("trace", "Looks at traces, and makes them");
+  trace.require_subcommand();
+  add_stats(trace, outcome);
+  add_generate(trace, outcome);
 }
 
 }  // namespace larder::sim

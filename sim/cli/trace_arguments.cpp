@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
 #include "sim/planning/run_file.h"
 #include "terminal/arguments.h"
+#include "terminal/command.h"
 
 namespace larder::sim {
 
@@ -60,16 +60,16 @@ std::optional<std::uint64_t> TraceArguments::count_requests(std::uint64_t at_mos
   return count;
 }
 
-void add_trace_arguments(CLI::App& command, TraceArguments& arguments) {
+void add_trace_arguments(terminal::Command command, TraceArguments& arguments) {
   command
       .add_option("TRACE", arguments.paths,
                   "A Mooncake trace (JSONL, one request a line), or agentic sessions (JSON): any "
                   "number of files, or a directory of them")
-      ->required();
+      .required();
   command
       .add_option("--format", arguments.format,
                   "mooncake or agentic; without it, the content of the file decides")
-      ->check(CLI::IsMember({"mooncake", "agentic"}));
+      .one_of({"mooncake", "agentic"});
   terminal::add_number(command, "--block-size", arguments.block_tokens,
                        "Tokens in a block of a Mooncake trace, which does not say it itself");
 }

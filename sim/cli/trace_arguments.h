@@ -8,11 +8,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "terminal/command.h"
 #include "workloads/trace.h"
-
-namespace CLI {
-class App;
-}
 
 namespace larder::sim {
 
@@ -36,6 +33,6 @@ struct TraceArguments {
 };
 
 // The arguments outlive `command`.
-void add_trace_arguments(CLI::App& command, TraceArguments& arguments);
+void add_trace_arguments(terminal::Command command, TraceArguments& arguments);
 
 }  // namespace larder::sim

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include "proto/hardware/hardware_file.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/text_file.h"
+#include "terminal/command.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -163,10 +163,10 @@ Status run(const ValidateArguments& arguments) {
 
 }  // namespace
 
-void add_validate(CLI::App& app, Status& outcome) {
-  CLI::App* command = app.add_subcommand(
+void add_validate(terminal::Command app, Status& outcome) {
+  const terminal::Command command = app.add_subcommand(
       "validate", "Holds the simulator against what larder calibrate has measured on a machine");
-  command->footer(
+  command.footer(
       "DIR has the files of larder calibrate. Simulates the same workloads, after fitting the "
       "costs\n"
       "to every second one of them; the others judge. Of throughput and service time it prints "
@@ -177,16 +177,15 @@ void add_validate(CLI::App& app, Status& outcome) {
       "spread of the runs does not explain.\n"
       "Example: larder calibrate --out here && larder-sim validate here");
   const auto arguments = std::make_shared<ValidateArguments>();
-  command->add_option("DIR", arguments->directory, "Where larder calibrate has written")
-      ->required();
-  command->add_option(
+  command.add_option("DIR", arguments->directory, "Where larder calibrate has written").required();
+  command.add_option(
       "--out", arguments->out,
       "A file, for the fitted costs; as DIR/fitted.json they are what --costs DIR of "
       "replay, sweep and plan takes");
-  command->add_flag("--json", arguments->json,
-                    "Print {costs, workloads: [{workload, fitted, bytes_per_second, p50_ns, "
-                    "p99_ns}], judged, judged_beyond_spread}");
-  command->callback([arguments, &outcome] { outcome = run(*arguments); });
+  command.add_flag("--json", arguments->json,
+                   "Print {costs, workloads: [{workload, fitted, bytes_per_second, p50_ns, "
+                   "p99_ns}], judged, judged_beyond_spread}");
+  command.callback([arguments, &outcome] { outcome = run(*arguments); });
 }
 
 }  // namespace larder::sim

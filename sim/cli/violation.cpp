@@ -1,13 +1,14 @@
 #include "sim/cli/violation.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
+
+#include "terminal/command.h"
 
 namespace larder::sim {
 
 void end_with_violation(const std::string& what) {
   std::cerr << "VIOLATION: " << what << '\n';
-  throw CLI::RuntimeError(found_violation);
+  terminal::end_with(found_violation);
 }
 
 }  // namespace larder::sim

@@ -33,7 +33,8 @@ class Busy(PoolTest):
             # Its node serves while its main thread does not return.
             self.assertEqual(len(self.get("busy/before")), 100_000)
             reader.join(0.2)
-        self.assertGreaterEqual(time.monotonic() - began, self.SECONDS)
+        # It was busy before this process had read that it is.
+        self.assertGreaterEqual(time.monotonic() - began, self.SECONDS - 1)
         self.assertGreater(len(seen), 2, "the machine is too slow for this test")
         self.assertEqual([s for s in seen if s != ([("busy", "shown")], alone + 1)], [])
         out, message = busy.communicate(timeout=60)
