@@ -91,6 +91,8 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
 bool Master::State::place_on(Step&, Put& put, SegmentIndex index) {
   Segment& segment = *segments_[index];
   const ExtentShape shape = extent_shape(put.object->size, segment.description.kind);
+  // In a full pool one of twelve finds no room, and nobody would read the error.
+  if (segment.space.largest_free() < shape.length) return false;
   const Result<ExtentId> extent = segment.space.allocate(shape.length, shape.alignment);
   if (!extent) return false;
   Replica replica{.segment = index,
