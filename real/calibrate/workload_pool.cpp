@@ -58,6 +58,7 @@ namespace {
 // What all callers of a run share.
 struct Window {
   std::atomic<bool> stop = false;
+  std::atomic<bool> warm = false;       // what begins now is counted
   std::atomic<std::uint32_t> not_done;  // clients that have not made calls enough
   std::atomic<std::uint64_t> next_new = 0;
   std::uint64_t new_max = 0;
@@ -78,8 +79,10 @@ class Caller {
   void run(Time began, const WorkloadTime& time) {
     began_ = began;
     std::uint64_t counted = 0;
-    while (!window_.stop && outcome_.has_value() && step()) {
-      if (calls_.back().begin >= time.warm_up && ++counted == time.calls_min) --window_.not_done;
+    while (!window_.stop && outcome_.has_value()) {
+      const bool counts = window_.warm;
+      if (!step()) break;
+      if (counts && ++counted == time.calls_min) --window_.not_done;
     }
     if (counted < time.calls_min) --window_.not_done;
   }
@@ -95,6 +98,7 @@ class Caller {
     const auto operation = workload_.operation;
     const bool puts = operation == Workload::Operation::put ||
                       (operation == Workload::Operation::mixed && number % 4 == 3);
+    if (puts) leave_room();
     const Time begin = clock_.now();
     if (puts) {
       const std::uint64_t first = window_.next_new.fetch_add(workload_.batch);
@@ -110,6 +114,13 @@ class Caller {
     }
     calls_.push_back({.begin = begin - began_, .end = clock_.now() - began_});
     return true;
+  }
+
+  // What is not counted takes a quarter of the room at most, however late its end is told.
+  void leave_room() const {
+    while (!window_.warm && !window_.stop && window_.next_new > window_.new_max / 4) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
   }
 
   template <class Results>
@@ -272,6 +283,7 @@ Result<WorkloadRun> WorkloadPool::run(const Asked& asked, const WorkloadTime& ti
   std::this_thread::sleep_for(time.warm_up);
   const Processors before = processors(servers_);
   const Time first = clock.now();
+  window.warm = true;
   while (clock.now() < first + time.measured || window.not_done > 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     // Who finds no more room has ended: then the others' time is over too.
