@@ -7,7 +7,6 @@
 #include "sim/cli/text_file.h"
 #include "sim/report/plan_page.h"
 #include "sim/report/run_page.h"
-#include "terminal/arguments.h"
 #include "terminal/command.h"
 #include "terminal/output.h"
 

@@ -1,5 +1,7 @@
 #include "sim/cli/setting_arguments.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 #include <vector>
