@@ -168,10 +168,8 @@ void Settings::add_flags(CLI::App& command, std::span<const std::string_view> se
     const std::string help = fmt::format("{} ({})", setting.what.help, setting.variable);
     CLI::Option* option = nullptr;
     if (setting.what.form == Form::boolean) {
-      option = command.add_flag_function(
-          setting.flag,
-          [&setting](std::int64_t count) { setting.flag_text = count > 0 ? "true" : "false"; },
-          help);
+      // As text: CLI11 throws what is none of its own errors where a flag's value is no number.
+      option = command.add_flag(setting.flag, setting.flag_text, help)->take_last();
     } else {
       option = command.add_option_function<std::string>(
           setting.flag, [&setting](const std::string& text) { setting.flag_text = text; }, help);

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 #include "core/base/assert.h"
 #include "sim/incident/wall_clock.h"
@@ -36,6 +37,23 @@ class AssertionsThrow {
  private:
   AssertionHandler before_;
 };
+
+// Whether it can be what that request was answered. A client that uses the number of an open call
+// again, for another kind of call, gets the answer of the first one to the second.
+bool can_answer(const Request& request, std::uint32_t index, const Answer& given) {
+  if (index >= answer_count(request.body)) return false;
+  if (!given) return true;
+  if (std::holds_alternative<PutStart>(request.body)) {
+    return std::holds_alternative<PutGrant>(*given);
+  }
+  if (std::holds_alternative<GetReplicaList>(request.body)) {
+    return std::holds_alternative<ReplicaList>(*given);
+  }
+  if (std::holds_alternative<Exists>(request.body)) {
+    return std::holds_alternative<Existence>(*given);
+  }
+  return true;
+}
 
 Bytes size_of(const std::filesystem::path& file) {
   std::error_code error;
@@ -325,6 +343,7 @@ void IncidentReplay::answered(Ticket ticket, std::uint32_t index, const Answer& 
   digest_.add(ticket, index, given);
   const auto entry = open_.find(ticket);
   const Request* request = entry == open_.end() ? nullptr : &entry->second.decoded.request;
+  if (request != nullptr && !can_answer(*request, index, given)) request = nullptr;
   observer_.answered(ticket, request, index, given);
   if (entry == open_.end()) return;
   if (entry->second.missing > 0) --entry->second.missing;

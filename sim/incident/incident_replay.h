@@ -42,7 +42,8 @@ class IncidentObserver {
   // What was lost before the master that is loaded next.
   virtual void broken(const std::string& /*why*/) {}
   virtual void before(const RecordedCall&, Master&) {}
-  // `request`: that of the ticket; nullptr if it stands before the recording.
+  // `request`: that of the ticket; nullptr if it stands before the recording, or this is no answer
+  // to it (its number was that of another call that was open).
   virtual void answered(Ticket, const Request* /*request*/, std::uint32_t /*index*/,
                         const Answer&) {}
   virtual void after(const RecordedCall&, Master&, const MasterEffects&) {}

@@ -61,6 +61,11 @@ class Recorded final : AnswerSink {
     take();
     ticks();
   }
+  // With the number of the call before it.
+  void call_again(SessionId session, RequestBody body) {
+    --number_;
+    call(session, std::move(body));
+  }
   // All of a put, and the confirmations of what it evicts.
   void put(const std::string& key, Bytes size = 4_KiB) {
     granted_.reset();

@@ -144,6 +144,20 @@ TEST(Settings, ATextThatIsNoUtf8IsRefusedAndAPathMayBeAnyBytes) {
   EXPECT_FALSE(effective.dump().empty()) << "it can be written";
 }
 
+TEST(Settings, ABooleanFlagStandsAloneOrSaysWhich) {
+  Program program;
+  ASSERT_TRUE(program.run({"--strict"}));
+  EXPECT_TRUE(program.strict);
+  Program off;
+  ASSERT_TRUE(off.run({"--strict", "--strict=false"}));
+  EXPECT_FALSE(off.strict);
+  for (const char* const text : {"d", "", "--", "1e99", "99999999999999999999"}) {
+    const std::string why = refusal({std::string("--strict=") + text});
+    EXPECT_NE(why.find("--strict"), std::string::npos) << why;
+    EXPECT_NE(why.find("neither true nor false"), std::string::npos) << why;
+  }
+}
+
 TEST(Settings, AFlagOfTwoSectionsBearsTheSectionsNameInTheSecond) {
   Program program({"cache", "other"});
   ASSERT_TRUE(program.run({"--listen", "a", "--other-listen", "b"}));

@@ -260,6 +260,23 @@ TEST(Story, SaysWhyWhatAWriterLeftIsRetired) {
   }
 }
 
+// The grant that the put waited for is the answer to the get then.
+TEST(Story, OfACallThatBearsTheNumberOfAnOpenOneOfAnotherKindIsNotTold) {
+  Recorded recorded;
+  for (int i = 0; i < 20; ++i) {
+    recorded.put("key/" + std::to_string(i));
+    recorded.get("key/" + std::to_string(i));
+  }
+  recorded.call(writer, PutStart{.items = {{.key = "waits", .size = 4_KiB}}});
+  recorded.call_again(writer, GetReplicaList{.items = {{.key = "key/0"}}});
+  recorded.pass(1s);
+  KeyStory of_get({.key = "key/0"});
+  EXPECT_TRUE(recorded.replay(of_get).same());
+  EXPECT_NE(to_text(of_get.lines()).find("key/0 is evicted"), std::string::npos);
+  KeyStory of_put({.key = "waits"});
+  EXPECT_TRUE(recorded.replay(of_put).same());
+}
+
 TEST(Story, KnowsNothingOfAKeyThatNobodyNamed) {
   Recorded recorded;
   recorded.put("a");
