@@ -54,15 +54,20 @@ struct CallCosts {
   Figure node_read;       // ... and each extent that it sends
   Figure node_fill;       // ... or takes
   Figure client_request;  // a client, for each call of the master ...
-  Figure client_get;      // ... and for each item of a get
-  Figure client_put;      // ... or a put
+  Figure client_item;     // ... and for each item of it
+  Figure client_get;      // and for each item that it reads ...
+  Figure client_put;      // ... or writes
   Figure thread_rate;     // bytes a second that one thread moves of reads, hashing included
   Figure fill_mib;  // the node's more for each MiB of a put, which it hashes and has not cached
-  Figure cold_mib;  // the reader's more for each MiB of a call that its cache does not hold
+  Figure cold_mib;  // a client's more for each MiB that is not warm
   bool operator==(const CallCosts&) const = default;
 };
+// So much of what is on its way from and to a host is warm; of what is more the caches hold less.
+// The rate is measured with calls of just that, since caches that a virtual machine is told of are
+// not those that it has to itself.
+inline constexpr Bytes warm_bytes{16 << 20};
 // Under which names they stand in files, in this order.
-inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 16> cost_names{{
+inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 17> cost_names{{
     {"hand_over_ns", &CallCosts::hand_over},
     {"message_ns", &CallCosts::message},
     {"request_ns", &CallCosts::request},
@@ -74,11 +79,12 @@ inline constexpr std::array<std::pair<std::string_view, Figure CallCosts::*>, 16
     {"node_read_ns", &CallCosts::node_read},
     {"node_fill_ns", &CallCosts::node_fill},
     {"client_request_ns", &CallCosts::client_request},
+    {"client_item_ns", &CallCosts::client_item},
     {"client_get_ns", &CallCosts::client_get},
     {"client_put_ns", &CallCosts::client_put},
     {"thread_bytes_per_second", &CallCosts::thread_rate},
     {"fill_ns_each_mib", &CallCosts::fill_mib},
-    {"cold_read_ns_each_mib", &CallCosts::cold_mib},
+    {"cold_ns_each_mib", &CallCosts::cold_mib},
 }};
 
 // How the bytes of a workload move. local: master, node and client in one process, without sockets.

@@ -79,7 +79,8 @@ CallCosts costs_of(const CostRuns& runs, CalibratedTransport transport) {
   constexpr double mib = 1 << 20;
   costs.thread_rate = exactly(std::max(1.0, 2e9 / byte));
   costs.fill_mib = exactly(mib * (both(runs.put_large) - byte));
-  costs.cold_mib = exactly(mib * (both(runs.get_cold) - byte));
+  constexpr double cold_share = 1 - 1.0 / CostRuns::too_many;
+  costs.cold_mib = exactly(mib * (both(runs.get_cold) - byte) / cold_share);
   const double bytes = byte / 2 * static_cast<double>(CostRuns::small.value);
 
   const auto step = [&](Duration WorkloadRun::* used, double ends) {
@@ -96,8 +97,11 @@ CallCosts costs_of(const CostRuns& runs, CalibratedTransport transport) {
     costs.node_fill = exactly(fill.item);
   }
   const auto [get, store] = step(&WorkloadRun::client_cpu, apart ? 1 : 2);
-  costs.client_get = exactly(get.item);
-  costs.client_put = exactly(store.item);
+  // A get names its items to the master once, a put twice.
+  const double item = line_of(runs.exists_one, runs.exists_many, &WorkloadRun::client_cpu).item;
+  costs.client_item = exactly(item);
+  costs.client_get = exactly(get.item - item);
+  costs.client_put = exactly(store.item - 2 * item);
   // A get calls the master once, a put twice.
   costs.client_request = exactly((get.call + store.call) / 3);
 

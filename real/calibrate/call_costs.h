@@ -13,8 +13,8 @@ namespace larder::real {
 struct CostRuns {
   static constexpr std::uint32_t many = 128;  // items of a call, where there are many
   static constexpr Bytes small = {4 << 10};
-  static constexpr Bytes large = {16 << 20};
-  static constexpr std::uint32_t too_many = 2;  // of large ones, for most caches
+  static constexpr Bytes large = warm_bytes;
+  static constexpr std::uint32_t too_many = 2;  // of large ones
   WorkloadRun exists_one, exists_many;
   WorkloadRun get_one, get_many, get_large, get_cold;
   WorkloadRun put_one, put_many, put_large;
@@ -26,8 +26,8 @@ Result<CostRuns> measure_costs(WorkloadPool& pool, CalibratedTransport transport
 
 // What follows from them, each figure with equal bounds: what a process used for a call of many
 // items, less what it used for one, is the items'; what is left of one is the call's. A put's two
-// calls are measured together, and halved. What a byte costs is that of gets; what a put or a get
-// that no cache holds takes beyond that stands for itself. Where all is one process, its time
+// calls are measured together, and halved. What a byte costs is that of gets; what a put, or a get
+// of more than warm_bytes, takes beyond that stands for itself. Where all is one process, its time
 // counts as the client's.
 CallCosts costs_of(const CostRuns& runs, CalibratedTransport transport);
 

@@ -65,19 +65,20 @@ PoolCosts call_costs_alone(const CostValues& values) {
   costs.put_end = cost(values, &CallCosts::put_end);
   costs.node_request = cost(values, &CallCosts::node_request);
   costs.client_request = cost(values, &CallCosts::client_request);
-  costs.client_item = cost(values, &CallCosts::client_get);
-  costs.client_put_item = cost(values, &CallCosts::client_put);
+  costs.client_item = cost(values, &CallCosts::client_item);
   costs.hand_over = cost(values, &CallCosts::hand_over);
   return costs;
 }
 
-PoolCosts pool_costs(const CostValues& values, Bytes cache) {
+PoolCosts pool_costs(const CostValues& values) {
   PoolCosts costs = call_costs_alone(values);
+  costs.client_read_item = cost(values, &CallCosts::client_get);
+  costs.client_put_item = cost(values, &CallCosts::client_put);
   costs.node_extent = cost(values, &CallCosts::node_read);
   costs.node_fill = cost(values, &CallCosts::node_fill);
   costs.fill_each_mib = cost(values, &CallCosts::fill_mib);
-  costs.cold_read_each_mib = cost(values, &CallCosts::cold_mib);
-  if (cache > Bytes{}) costs.cache = cache;
+  costs.cold_each_mib = cost(values, &CallCosts::cold_mib);
+  costs.warm_bytes = larder::warm_bytes;
   return costs;
 }
 

@@ -30,7 +30,7 @@ CostValues values_of(const CallCosts& costs, CostsAt at = CostsAt::value);
 std::size_t cost_index(Figure CallCosts::* member);
 
 // Over TCP, and within a process: all of it. What no calibration tells stays as it is by default.
-PoolCosts pool_costs(const CostValues& values, Bytes cache);
+PoolCosts pool_costs(const CostValues& values);
 // Over verbs: the calls, which go over TCP too, but not what the bytes take.
 PoolCosts call_costs_alone(const CostValues& values);
 // What the bytes of one host take over TCP: the fabric starts no work request, and the last byte

@@ -43,15 +43,15 @@ PoolPage page_of(std::uint64_t number) { return {.id = number, .parent = number,
 // The machine and its pool.
 class World {
  public:
-  World(const SimulatedMachine& machine, const CostValues& costs, const Workload& workload,
+  World(const Hardware& machine, const CostValues& costs, const Workload& workload,
         std::uint64_t seed)
       : kernel_(seed),
-        topology_(Topology::make(one_host(machine.host, costs, workload.transport)).value()),
+        topology_(Topology::make(one_host(machine, costs, workload.transport)).value()),
         fabric_(kernel_, topology_, StripeRules{}),
         memory_(topology_.parts_of(0, PartKind::dram).front()) {
     PoolConfig config{
         .objects = {workload.size},
-        .costs = pool_costs(costs, machine.cache),
+        .costs = pool_costs(costs),
         .threads = {.client =
                         workload.transport == CalibratedTransport::local ? 1 : workload.clients,
                     .node = 1,
@@ -148,8 +148,8 @@ class Client final : PagePool::Read, PagePool::Put {
 
 }  // namespace
 
-WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
-                     const Workload& workload, std::uint64_t seed) {
+WorkloadRun simulate(const Hardware& machine, const CostValues& costs, const Workload& workload,
+                     std::uint64_t seed) {
   World world(machine, costs, workload, seed);
   std::vector<std::unique_ptr<Client>> clients;
   for (std::uint32_t number = 0; number < workload.clients; ++number) {

@@ -14,11 +14,7 @@ namespace larder::sim {
 //
 // The same arguments give the same result. Takes some milliseconds.
 // Precondition: the host is of one kind, and its cores are known.
-struct SimulatedMachine {
-  Hardware host;
-  Bytes cache;  // of the last level; zero: not known
-};
-WorkloadRun simulate(const SimulatedMachine& machine, const CostValues& costs,
-                     const Workload& workload, std::uint64_t seed);
+WorkloadRun simulate(const Hardware& machine, const CostValues& costs, const Workload& workload,
+                     std::uint64_t seed);
 
 }  // namespace larder::sim

@@ -17,9 +17,9 @@ constexpr std::uint64_t items_max = 65'536;
 std::vector<std::size_t> free_costs(CalibratedTransport transport) {
   std::vector<std::size_t> free{
       cost_index(&CallCosts::hand_over),   cost_index(&CallCosts::client_request),
-      cost_index(&CallCosts::client_get),  cost_index(&CallCosts::client_put),
-      cost_index(&CallCosts::thread_rate), cost_index(&CallCosts::fill_mib),
-      cost_index(&CallCosts::cold_mib)};
+      cost_index(&CallCosts::client_item), cost_index(&CallCosts::client_get),
+      cost_index(&CallCosts::client_put),  cost_index(&CallCosts::thread_rate),
+      cost_index(&CallCosts::fill_mib),    cost_index(&CallCosts::cold_mib)};
   if (transport == CalibratedTransport::tcp) {
     for (Figure CallCosts::* member : {&CallCosts::message, &CallCosts::node_request,
                                        &CallCosts::node_read, &CallCosts::node_fill}) {
@@ -72,10 +72,21 @@ Compared compared(const std::vector<WorkloadRun>& measured,
 // All workloads over one transport.
 class Transport {
  public:
-  Transport(const SimulatedMachine& machine, const CallCosts& costs, const ValidationRules& rules)
+  Transport(const Hardware& machine, const CallCosts& costs, const ValidationRules& rules)
       : machine_(machine), rules_(rules), measured_(costs), start_(values_of(costs)) {}
 
-  void add(const MeasuredWorkload& workload) { workloads_.push_back(&workload); }
+  // Every second one of an operation is fitted on; where that begins with the first one, the next
+  // operation begins with the second. So what is judged has been fitted on with other operations.
+  void add(const MeasuredWorkload& workload) {
+    const auto operation = static_cast<std::size_t>(workload.workload.operation);
+    const bool first =
+        std::ranges::count(workloads_, workload.workload.operation,
+                           [](const MeasuredWorkload* each) { return each->workload.operation; }) %
+            2 ==
+        0;
+    is_fitted_.push_back(first == (operation % 2 == 0));
+    workloads_.push_back(&workload);
+  }
   std::size_t runs() const { return workloads_.front()->runs.size(); }
 
   // The fit to the middle of all runs, then those to each; told() hears of each fit.
@@ -122,7 +133,7 @@ class Transport {
         predicted.push_back(simulate(machine_, as_costs(fits_[fit]), workload, rules_.seed + fit));
       }
       validated.push_back({.workload = workload,
-                           .fitted = is_fitted(index),
+                           .fitted = is_fitted_[index],
                            .bytes_per_second = compared(measured, predicted, throughput),
                            .p50 = compared(measured, predicted, median_time),
                            .p99 = compared(measured, predicted, tail_time)});
@@ -130,11 +141,10 @@ class Transport {
   }
 
  private:
-  static bool is_fitted(std::size_t index) { return index % 2 == 0; }
   std::vector<const MeasuredWorkload*> fitted() const {
     std::vector<const MeasuredWorkload*> half;
     for (std::size_t index = 0; index < workloads_.size(); ++index) {
-      if (is_fitted(index)) half.push_back(workloads_[index]);
+      if (is_fitted_[index]) half.push_back(workloads_[index]);
     }
     return half;
   }
@@ -161,11 +171,12 @@ class Transport {
     return coordinate_search(from, free, loss, rules);
   }
 
-  const SimulatedMachine& machine_;
+  const Hardware& machine_;
   const ValidationRules& rules_;
   const CallCosts measured_;
   const CostValues start_;
   std::vector<const MeasuredWorkload*> workloads_;
+  std::vector<bool> is_fitted_;
   std::vector<std::vector<double>> fits_;  // to the middle, then to each run
 };
 
@@ -218,13 +229,12 @@ Result<Validation> validate(const Hardware& host, const CalibratedCosts& costs,
                             const Measurements& measurements, const ValidationRules& rules,
                             const std::function<void(double)>& progress) {
   LARDER_CHECK(check_calibration(host, costs, measurements));
-  const SimulatedMachine machine{.host = host, .cache = costs.machine.cache};
   std::vector<std::pair<CalibratedTransport, Transport>> transports;
   for (const MeasuredWorkload& each : measurements.workloads) {
     const CalibratedTransport transport = each.workload.transport;
     auto found = std::ranges::find(transports, transport, [](const auto& t) { return t.first; });
     if (found == transports.end()) {
-      transports.emplace_back(transport, Transport(machine, *costs.find(transport), rules));
+      transports.emplace_back(transport, Transport(host, *costs.find(transport), rules));
       found = transports.end() - 1;
     }
     found->second.add(each);

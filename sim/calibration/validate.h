@@ -72,8 +72,9 @@ Status check_calibration(const Hardware& host, const CalibratedCosts& costs,
                          const Measurements& measurements);
 
 // Simulates the workloads with the costs, after fitting these. Of the workloads over each
-// transport, as they stand in the file, every second one, beginning with the first, is fitted on;
-// the others are what the result is judged by. What the master does is taken as measured; what is
+// transport, as they stand in the file, every second one of each operation is fitted on, of gets
+// and mixed ones beginning with the first, of puts with the second; the others are what the result
+// is judged by. What the master does is taken as measured; what is
 // fitted are the latencies, a client's and a node's time, and those for bytes: such that the sum of
 // the squared logarithms of predicted over measured throughput is small, and, with little weight,
 // of fitted over measured costs.

@@ -53,12 +53,10 @@ void ClientSession::send(MasterCall& call) {
   last_sent_ = kernel_.now();
   if (!threads_) return server_.send(call);
   call.prepare_on(*fabric_, *threads_);
-  // The items of a put are counted once, with its first call.
+  const auto items = static_cast<std::int64_t>(answer_count(call.request.body));
+  // A put is handed over once.
   const bool first = !std::holds_alternative<PutEnd>(call.request.body);
-  const std::size_t items = first ? answer_count(call.request.body) : 0;
-  const Duration each = std::holds_alternative<PutStart>(call.request.body) ? costs_.client_put_item
-                                                                            : costs_.client_item;
-  server_.send_after(call, costs_.client_request + each * static_cast<std::int64_t>(items),
+  server_.send_after(call, costs_.client_request + costs_.client_item * items,
                      first ? costs_.hand_over : Duration(0));
 }
 

@@ -28,6 +28,8 @@ class ClientSession {
   // A call has ended, or failed.
   void ended(const MasterCall& call);
   void give_back(const LeaseReturn& lease) { leases_.push_back(lease); }
+  // Of all transfers from and to the host.
+  Bytes bytes_under_way;
 
  private:
   class Call final : public MasterCall {

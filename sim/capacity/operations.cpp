@@ -231,8 +231,8 @@ void CapacityPool::Reading::bring(std::uint32_t object) {
     transfer = &pool_.take_transfer();
     transfer->owner = this;
     transfer->node = node;
+    transfer->engine = session_;
     transfer->engine_memory = into_;
-    transfer->engine_threads = session_->threads();
     transfer->kind = Transfer::Kind::read;
     requested_.push_back(transfer);
   }

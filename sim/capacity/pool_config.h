@@ -31,18 +31,21 @@ struct PoolCosts {
   Duration node_request{5'000};
   Duration node_extent{500};
   std::optional<Duration> node_fill = {};  // of each extent of a fill; none: as above
-  // The processor time of a client's thread for each call of the master, and for each item of a
-  // lookup or an Exists, or of a put; and what a lookup, a read or a put takes between the thread
-  // that calls and the client's, both ways together. Counted only on hosts whose cores are known.
+  // The processor time of a client's thread for each call of the master, for each item of that, and
+  // for each item that it reads or writes; and what a lookup, a read or a put takes between the
+  // thread that calls and the client's, both ways together. Counted only on hosts whose cores are
+  // known.
   Duration client_request{0};
   Duration client_item{0};
+  Duration client_read_item{0};
   Duration client_put_item{0};
   Duration hand_over{0};
   // Likewise: the time of a node for each MiB that it is given beyond what a thread copies at its
-  // rate, and of a reader for each MiB of a transfer that does not fit into its cache.
+  // rate, and of a client for each MiB that is not warm: of all that is on its way from and to its
+  // host, what is more than warm_bytes.
   Duration fill_each_mib{0};
-  Duration cold_read_each_mib{0};
-  Bytes cache{std::uint64_t{1} << 62};
+  Duration cold_each_mib{0};
+  Bytes warm_bytes{std::uint64_t{1} << 62};
 };
 
 // Where the cores of a host are known, all that its processes do shares them: the work above, and

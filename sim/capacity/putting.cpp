@@ -124,8 +124,8 @@ void CapacityPool::Putting::fill(const Granted& granted, std::uint32_t number,
       transfer = &pool_.take_transfer();
       transfer->owner = this;
       transfer->node = pool_.nodes_[node].get();
+      transfer->engine = session_;
       transfer->engine_memory = from_;
-      transfer->engine_threads = session_->threads();
       transfer->kind = Transfer::Kind::fill;
       transfers_.push_back(transfer);
     }

@@ -14,6 +14,7 @@ Transfer::Transfer(Kernel& kernel, Fabric& fabric, const PoolConfig& config)
 
 void Transfer::start() {
   LARDER_ASSERT(stage_ == Stage::idle && bytes > Bytes{});
+  engine->bytes_under_way += bytes;
   // A one-sided reader asks nobody.
   const bool asks = kind == Kind::fill || config_.transport == Move::Transport::tcp;
   if (!asks) return move();
@@ -26,9 +27,7 @@ void Transfer::start() {
 // The request is there. Where the node's host has cores to share, it is served from now on.
 void Transfer::asked() {
   if (!node->reachable() || !node->threads()) return move();
-  const bool fills = kind == Kind::fill;
-  work(*node->threads(), node->work(objects.size(), served_as()) +
-                             (fills ? for_bytes(config_.costs.fill_each_mib) : Duration(0)));
+  work(node_work_, *node->threads(), node->work(1, served_as()));
 }
 
 PoolNode::Kind Transfer::served_as() const {
@@ -40,17 +39,49 @@ Duration Transfer::for_bytes(Duration each_mib) const {
                                             static_cast<double>(bytes.value) / (1 << 20)));
 }
 
-void Transfer::work(ThreadsId threads, Duration time) {
-  service_.emplace(fabric_, threads, *this);
-  service_->start(time);
+Duration Transfer::other_node_work() const {
+  const Duration others = node->work(objects.size(), served_as()) - node->work(1, served_as());
+  return kind == Kind::fill ? others + for_bytes(config_.costs.fill_each_mib) : others;
 }
 
-void Transfer::served() { stage_ == Stage::asking ? move() : fire(); }
+Duration Transfer::engine_work_each() const {
+  return kind == Kind::fill ? config_.costs.client_put_item : config_.costs.client_read_item;
+}
+
+Duration Transfer::other_engine_work() const {
+  const Duration others = engine_work_each() * static_cast<std::int64_t>(objects.size() - 1);
+  const auto under_way = static_cast<double>(engine->bytes_under_way.value);
+  const auto warm = static_cast<double>(config_.costs.warm_bytes.value);
+  if (under_way <= warm) return others;
+  const auto cold = static_cast<double>(for_bytes(config_.costs.cold_each_mib).count());
+  return others + Duration(static_cast<std::int64_t>(cold * (1 - warm / under_way)));
+}
+
+void Transfer::work(std::optional<Service>& service, ThreadsId threads, Duration time) {
+  service.emplace(fabric_, threads, *this);
+  service->start(time);
+}
+
+void Transfer::worked() {
+  switch (stage_) {
+    case Stage::asking:
+      return move();
+    case Stage::moving:
+      return moved();
+    default:
+      return taken();
+  }
+}
 
 void Transfer::move() {
   const bool connected = fabric_.connected(engine_memory) && node->reachable();
   if (!connected) return break_off(config_.master.timing.fill_stalled);
+  const bool asked = stage_ == Stage::asking;
   stage_ = Stage::moving;
+  bytes_there_ = false;
+  if (asked && node->threads()) work(node_work_, *node->threads(), other_node_work());
+  const std::optional<ThreadsId> engine_threads = engine->threads();
+  if (engine_threads) work(engine_work_, *engine_threads, other_engine_work());
   const PartId memory = node->place().shape.memory;
   const bool reads = kind == Kind::read;
   bytewise_.emplace(fabric_,
@@ -64,35 +95,55 @@ void Transfer::move() {
   bytewise_->start();
 }
 
-void Transfer::arrived() {
+void Transfer::bytes_arrived() {
+  bytes_there_ = true;
+  moved();
+}
+
+void Transfer::moved() {
+  const auto under_way = [](const std::optional<Service>& service) {
+    return service && service->under_way();
+  };
+  if (!bytes_there_ || under_way(node_work_) || under_way(engine_work_)) return;
   stage_ = Stage::answering;
-  // A node says that it has sealed what it was given; a reader sees for itself.
+  if (!engine->threads()) return taken();
+  work(engine_work_, *engine->threads(), engine_work_each());
+}
+
+// A node says that it has sealed what it was given; a reader sees for itself.
+void Transfer::taken() {
   if (kind == Kind::fill) return kernel_.arm_in(*this, config_.costs.message);
-  if (engine_threads && bytes >= config_.costs.cache) {
-    return work(*engine_threads, for_bytes(config_.costs.cold_read_each_mib));
-  }
   fire();
 }
 
 void Transfer::stop() {
   kernel_.cancel(*this);
-  service_.reset();
-  bytewise_.reset();
+  end_parts();
+  become_idle();
+}
+
+void Transfer::become_idle() {
+  if (stage_ != Stage::idle) engine->bytes_under_way -= bytes;
   stage_ = Stage::idle;
 }
 
 void Transfer::break_off(Duration notice) {
-  service_.reset();
-  bytewise_.reset();
+  end_parts();
   stage_ = Stage::stalled;
   kernel_.arm_in(*this, notice);
+}
+
+void Transfer::end_parts() {
+  bytewise_.reset();
+  node_work_.reset();
+  engine_work_.reset();
 }
 
 void Transfer::fire() {
   const Stage stage = stage_;
   if (stage == Stage::asking) return asked();
   bytewise_.reset();
-  stage_ = Stage::idle;
+  become_idle();
   owner->transferred(*this, stage == Stage::answering);
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/capacity/client_session.h"
 #include "sim/capacity/pool_node.h"
 #include "sim/fabric/fabric.h"
 #include "sim/kernel/event.h"
@@ -11,7 +12,11 @@
 namespace larder::sim {
 
 // Objects of one operation that go between an engine's host and one node in one piece: the request
-// that the node has to serve, the bytes, and the word that they are there.
+// that the node has to serve, the bytes, and the word that they are there. Where processes share
+// the cores of their host, one object follows the other as in real/transport: while the node works
+// on one, the bytes of the one before move, and the engine's process takes the one before that. So
+// beside the bytes there is the work for all objects but one: the node's first one comes before
+// them, the engine's last one behind.
 class Transfer final : public Event {
  public:
   enum class Kind : std::uint8_t { read, fill };
@@ -30,8 +35,8 @@ class Transfer final : public Event {
   // What it brings: set before it is started.
   Owner* owner = nullptr;
   PoolNode* node = nullptr;
-  PartId engine_memory;  // of the engine's host
-  std::optional<ThreadsId> engine_threads;
+  ClientSession* engine = nullptr;
+  PartId engine_memory;  // of its host
   Kind kind = Kind::read;
   std::vector<std::uint32_t> objects;  // of the owner's list
   Bytes bytes;
@@ -53,7 +58,7 @@ class Transfer final : public Event {
         : Move(fabric, plan), transfer_(transfer) {}
 
    private:
-    void finish() override { transfer_.arrived(); }
+    void finish() override { transfer_.bytes_arrived(); }
     Transfer& transfer_;
   };
   enum class Stage : std::uint8_t { idle, asking, moving, answering, stalled };
@@ -63,24 +68,34 @@ class Transfer final : public Event {
         : Work(fabric, threads), transfer_(transfer) {}
 
    private:
-    void finish() override { transfer_.served(); }
+    void finish() override { transfer_.worked(); }
     Transfer& transfer_;
   };
   void fire() override;
   void asked();
   PoolNode::Kind served_as() const;
   Duration for_bytes(Duration each_mib) const;
-  void work(ThreadsId threads, Duration time);
-  void served();
+  // Of all objects but the first one.
+  Duration other_node_work() const;
+  Duration other_engine_work() const;
+  Duration engine_work_each() const;
+  void work(std::optional<Service>& service, ThreadsId threads, Duration time);
+  void worked();
   void move();
-  void arrived();
+  void bytes_arrived();
+  void moved();
+  void taken();
+  void end_parts();
+  void become_idle();
 
   Kernel& kernel_;
   Fabric& fabric_;
   const PoolConfig& config_;
   Stage stage_ = Stage::idle;
   std::optional<Bytewise> bytewise_;
-  std::optional<Service> service_;
+  bool bytes_there_ = false;
+  std::optional<Service> node_work_;
+  std::optional<Service> engine_work_;
 };
 
 }  // namespace larder::sim

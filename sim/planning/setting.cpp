@@ -101,8 +101,7 @@ Result<PoolCosts> Setting::process_costs() const {
   if (!calibrated) return PoolCosts{};
   LARDER_TRY(const CallCosts* const tcp, tcp_costs(*calibrated));
   const CostValues values = values_of(*tcp, costs_at);
-  return transport == Move::Transport::tcp ? pool_costs(values, calibrated->machine.cache)
-                                           : call_costs_alone(values);
+  return transport == Move::Transport::tcp ? pool_costs(values) : call_costs_alone(values);
 }
 
 Status Setting::check() const {

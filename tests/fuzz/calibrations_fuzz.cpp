@@ -107,8 +107,8 @@ void check_simulation(const Hardware& host, const CalibratedCosts& costs,
   if (!checked) return check_refusal(checked.error(), ErrorCode::invalid_params);
   for (const auto& [workload, runs] : measurements.workloads) {
     if (std::uint64_t{workload.clients} * workload.batch > 32) continue;
-    const WorkloadRun predicted = simulate({.host = host, .cache = costs.machine.cache},
-                                           values_of(*costs.find(workload.transport)), workload, 1);
+    const WorkloadRun predicted =
+        simulate(host, values_of(*costs.find(workload.transport)), workload, 1);
     LARDER_ASSERT(predicted.time > Duration(0) && predicted.moved > Bytes{});
     LARDER_ASSERT(std::isfinite(predicted.bytes_per_second()) && predicted.bytes_per_second() > 0);
     LARDER_ASSERT(predicted.p50 > Duration(0) && predicted.p50 <= predicted.p99);

@@ -32,7 +32,7 @@ TEST(CallCosts, AtAnEndEveryTimeIsAtItsBoundAndTheRateAtTheOther) {
 }
 
 TEST(CallCosts, EachIsACostOfThePool) {
-  const PoolCosts costs = pool_costs(values_of(numbered()), Bytes{99});
+  const PoolCosts costs = pool_costs(values_of(numbered()));
   EXPECT_EQ(costs.hand_over, Duration(2));
   EXPECT_EQ(costs.message, Duration(12));
   EXPECT_EQ(costs.request, Duration(22));
@@ -45,21 +45,24 @@ TEST(CallCosts, EachIsACostOfThePool) {
   EXPECT_EQ(costs.node_fill, Duration(92));
   EXPECT_EQ(costs.client_request, Duration(102));
   EXPECT_EQ(costs.client_item, Duration(112));
-  EXPECT_EQ(costs.client_put_item, Duration(122));
-  EXPECT_EQ(costs.fill_each_mib, Duration(142));
-  EXPECT_EQ(costs.cold_read_each_mib, Duration(152));
-  EXPECT_EQ(costs.cache, Bytes{99});
+  EXPECT_EQ(costs.client_read_item, Duration(122));
+  EXPECT_EQ(costs.client_put_item, Duration(132));
+  EXPECT_EQ(costs.fill_each_mib, Duration(152));
+  EXPECT_EQ(costs.cold_each_mib, Duration(162));
+  EXPECT_EQ(costs.warm_bytes, warm_bytes);
   TransferCosts transfers;
   set_tcp_costs(transfers, values_of(numbered()));
   EXPECT_EQ(transfers.posting, Duration(0));
   EXPECT_EQ(transfers.completion, Duration(12));
-  EXPECT_EQ(transfers.tcp_per_second, Bytes{132});
+  EXPECT_EQ(transfers.tcp_per_second, Bytes{142});
 }
 
 TEST(CallCosts, OverVerbsTheCallsCostTheSameAndBytesWhatTheyDidBefore) {
   const PoolCosts costs = call_costs_alone(values_of(numbered()));
   EXPECT_EQ(costs.message, Duration(12));
-  EXPECT_EQ(costs.client_put_item, Duration(122));
+  EXPECT_EQ(costs.client_item, Duration(112));
+  EXPECT_EQ(costs.client_read_item, Duration(0));
+  EXPECT_EQ(costs.client_put_item, Duration(0));
   EXPECT_EQ(costs.node_extent, PoolCosts{}.node_extent);
   EXPECT_EQ(costs.fill_each_mib, Duration(0));
 }

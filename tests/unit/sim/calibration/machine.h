@@ -6,11 +6,11 @@
 namespace larder::sim {
 
 // A machine of two cores, and what calls cost there.
-inline SimulatedMachine machine_of(std::uint32_t cores) {
+inline Hardware machine_of(std::uint32_t cores) {
   Hardware hardware = hardware_preset("cpu-1x25").value();
   hardware.hosts[0].count = 1;
   hardware.hosts[0].cores = cores;
-  return {.host = hardware, .cache = {}};
+  return hardware;
 }
 
 inline CallCosts round_call_costs() {
@@ -29,6 +29,7 @@ inline CallCosts round_call_costs() {
   set(&CallCosts::node_read, 1'000);
   set(&CallCosts::node_fill, 1'500);
   set(&CallCosts::client_request, 8'000);
+  set(&CallCosts::client_item, 700);
   set(&CallCosts::client_get, 2'000);
   set(&CallCosts::client_put, 2'500);
   set(&CallCosts::thread_rate, 2'000'000'000);

@@ -17,7 +17,7 @@ struct OneHost {
       : topology(Topology::make(host(cores)).value()), fabric(kernel, topology, StripeRules{}) {
     PoolCosts costs = round_costs();
     costs.client_request = microseconds(3);
-    costs.client_item = costs.client_put_item = microseconds(1);
+    costs.client_item = costs.client_read_item = costs.client_put_item = microseconds(1);
     costs.hand_over = microseconds(20);
     PoolConfig config{.nodes = {{.memory = memory(), .capacity = Bytes{1 << 20}}},
                       .objects = {{1000}},
@@ -69,21 +69,40 @@ TEST(Cores, ACallAloneTakesItsStepsOneAfterTheOther) {
   OneHost world(2);
   const auto pages = PoolWorld::chain(1, 2);
   // The client's work for a call and two items, the hand over, the master there and back with two
-  // items; the fill's request, the node's work, the bytes, its answer; then the end likewise.
+  // items. The request of the fill, and the node's work for it and the first item; the bytes beside
+  // the node's for the second; the client's for the last one, and the answer. Then the end.
   const Duration start = microseconds(3 + 2) + microseconds(20) + microseconds(10 + 1 + 6 + 10);
-  const Duration fill = microseconds(10) + microseconds(5 + 4) + microseconds(2) + microseconds(10);
-  const Duration end = microseconds(3) + microseconds(10 + 1 + 8 + 10);
+  const Duration fill = microseconds(10 + 5 + 2) + microseconds(2 + 2) + microseconds(1 + 10);
+  const Duration end = microseconds(3 + 2) + microseconds(10 + 1 + 8 + 10);
   EXPECT_NEAR(static_cast<double>((world.put(pages) - start - fill - end).count()), 0, 20);
 
   const Duration read = microseconds(3 + 2) + microseconds(20) + microseconds(10 + 1 + 4 + 10) +
-                        microseconds(10) + microseconds(5 + 4) + microseconds(2);
+                        microseconds(10 + 5 + 2) + microseconds(2 + 2) + microseconds(1);
   EXPECT_NEAR(static_cast<double>((world.read(pages, 1) - read).count()), 0, 20);
+}
+
+// While the node works on one item, the client takes the one before.
+TEST(Cores, OfManyItemsNodeAndClientWorkAtTheSameTime) {
+  constexpr std::uint64_t items = 16;
+  // Of an item: the node's work and its copy; the client's and its copy.
+  constexpr std::uint64_t at_node = 2 + 1;
+  constexpr std::uint64_t at_client = 1 + 1;
+  const auto pages = PoolWorld::chain(1, items);
+  const auto took = [&](std::uint32_t cores) {
+    OneHost world(cores);
+    world.put(pages);
+    return static_cast<double>(world.read(pages, 1).count()) / 1000;
+  };
+  // Until the transfer begins.
+  constexpr std::uint64_t before = (3 + items) + 20 + (10 + 1 + 2 * items + 10) + 10 + 5;
+  EXPECT_NEAR(took(1), before + items * (at_node + at_client), 0.1);
+  EXPECT_NEAR(took(2), before + items * at_node + 1, 0.1);
 }
 
 TEST(Cores, ManyCallsTakeAsLongAsTheCoresNeedForThem) {
   constexpr std::size_t readers = 64;
   // Processor time of a read of one page: client, master, node, and the bytes at both ends.
-  constexpr double each = 3 + 1 + 1 + 2 + 5 + 2 + 2;
+  constexpr double each = 3 + 1 + 1 + 1 + 2 + 5 + 2 + 2;
   const auto took = [&](std::uint32_t cores) {
     OneHost world(cores, readers);
     const auto pages = PoolWorld::chain(1, 1);
