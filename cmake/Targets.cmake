@@ -123,8 +123,8 @@ function(larder_bench_against_simgrid target)
     -Wl,--disable-new-dtags)
 endfunction()
 
-# larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the fuzz presets
-# build. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
+# larder_fuzz(FILE DEPENDS ...): the libFuzzer program tests/fuzz/FILE, which only the presets asan
+# and fuzz-fast build. Inputs to start from lie in tests/fuzz/corpus/NAME, where FILE is NAME_fuzz.cpp.
 function(larder_fuzz file)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   if(NOT EXISTS ${PROJECT_SOURCE_DIR}/tests/fuzz/${file} OR NOT LARDER_SANITIZE MATCHES "fuzzer")

@@ -1,5 +1,5 @@
-# Part of ./dev: runs the parts of a test run one after the other and keeps a table of them. What a part
-# prints also goes to a file of its own below build/parts.
+# Part of ./dev: runs the parts of a test run, one after the other or beside others, and keeps a table of them.
+# What a part prints also goes to a file of its own below build/parts.
 
 part_names=() part_results=() part_seconds=() part_cpu=()
 
@@ -8,7 +8,7 @@ part_log() { echo "build/parts/${1//[^a-z]/-}.log"; }
 # Seconds of CPU that the ended children of this shell took.
 children_cpu() {
   local stat
-  read -r -a stat <"/proc/$$/stat"
+  read -r -a stat <"/proc/$BASHPID/stat"
   cpu=$(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
 }
 
@@ -41,6 +41,35 @@ part() {
   part_cpu+=($((cpu - cpu_before)))
   part_results+=("$result")
   part_seconds+=($((SECONDS - start)))
+}
+
+# beside FUNCTION: the parts of that function, one after the other, while those that follow run; with lower
+# priority, so that these hardly notice. For parts whose results do not depend on how long they take.
+beside() {
+  mkdir -p build/parts
+  (
+    first=${#part_names[@]}
+    renice -n 10 -p "$BASHPID" >/dev/null
+    "$1"
+    part_names=("${part_names[@]:first}") part_results=("${part_results[@]:first}")
+    part_seconds=("${part_seconds[@]:first}") part_cpu=("${part_cpu[@]:first}")
+    declare -p part_names part_results part_seconds part_cpu >build/parts/beside
+  ) >build/parts/beside.log 2>&1 &
+  beside_pid=$!
+}
+
+# Waits for the parts beside, shows what they printed and puts them into the table.
+joined() {
+  local names=("${part_names[@]}") results=("${part_results[@]}")
+  local seconds=("${part_seconds[@]}") cpus=("${part_cpu[@]}") ended=0
+  say "what ran beside"
+  wait "$beside_pid" || ended=$?
+  cat build/parts/beside.log
+  [[ $ended == 0 ]] || die "what ran beside ended with $ended"
+  # shellcheck source=/dev/null
+  source <(sed 's/^declare -a/declare -g -a/' build/parts/beside)
+  part_names=("${names[@]}" "${part_names[@]}") part_results=("${results[@]}" "${part_results[@]}")
+  part_seconds=("${seconds[@]}" "${part_seconds[@]}") part_cpu=("${cpus[@]}" "${part_cpu[@]}")
 }
 
 # The lines of a failed part that say most: which tests, which reports, and how it ended.
