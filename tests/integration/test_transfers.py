@@ -155,9 +155,10 @@ class StatementD9PulledCable(Transfers):
 
 
 class Stutter:
-    """Stops a process for a second, again and again, and lets it run for a moment between."""
+    """Stops a process for a second, again and again, and lets it work for a moment between: for so much of a
+    processor's time, however busy the machine is, or until it has had nothing to do for a while."""
 
-    STOPPED_S, RUNNING_S = 1.0, 0.008
+    STOPPED_S, WORKING_NS, IDLE_S = 1.0, 4_000_000, 0.25
 
     def __init__(self, server):
         self.server, self.ending = server, threading.Event()
@@ -176,7 +177,12 @@ class Stutter:
             self.server.send(signal.SIGSTOP)
             self.ending.wait(self.STOPPED_S)
             self.server.send(signal.SIGCONT)
-            self.ending.wait(self.RUNNING_S)
+            worked, over = self._cpu_ns(), time.monotonic() + self.IDLE_S
+            while self._cpu_ns() < worked + self.WORKING_NS and time.monotonic() < over:
+                self.ending.wait(0.001)
+
+    def _cpu_ns(self):
+        return time.clock_gettime_ns(~self.server.pid << 3 | 2)  # clock_getcpuclockid(3), which Python lacks
 
 
 class StatementA2(PoolTest):
