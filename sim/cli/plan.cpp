@@ -69,6 +69,7 @@ struct Candidate {
   double saved_gpu_s = 0;
   bool overloaded = false;
   Duration time{0};
+  std::vector<std::string> notes;  // as of any run
   bool ttft_frontier = false;
   bool saved_frontier = false;
 };
@@ -149,6 +150,7 @@ class Planner {
     }
     candidate.overloaded = made->pressure.overloaded();
     candidate.time = made->time;
+    candidate.notes = made->notes;
     return {};
   }
 
@@ -329,14 +331,18 @@ std::string plan_text(const Plan& plan) {
   if (plan.cheapest == nullptr) return text + "\nNone of them meets the objectives.\n";
   text += fmt::format("\nThe cheapest that meets the objectives: {:.2f} an hour, {}.\n",
                       plan.cheapest->cost.per_hour, name_of(*plan.cheapest));
+  for (const std::string& note : plan.cheapest->notes) text += "! " + note + "\n";
   if (plan.surviving == nullptr) {
     return text + "None of them still meets the objectives when a node is lost halfway.\n";
   }
-  return text + fmt::format(
-                    "With a node lost halfway and not replaced: {:.2f} an hour, {}. So "
-                    "surviving it costs {:.2f} an hour.\n",
-                    plan.surviving->cost.per_hour, name_of(*plan.surviving),
-                    plan.surviving->cost.per_hour - plan.cheapest->cost.per_hour);
+  text += fmt::format(
+      "With a node lost halfway and not replaced: {:.2f} an hour, {}. So "
+      "surviving it costs {:.2f} an hour.\n",
+      plan.surviving->cost.per_hour, name_of(*plan.surviving),
+      plan.surviving->cost.per_hour - plan.cheapest->cost.per_hour);
+  if (plan.surviving == plan.cheapest) return text;
+  for (const std::string& note : plan.surviving->notes) text += "! " + note + "\n";
+  return text;
 }
 
 ordered_json to_json(const Plan& plan) {
@@ -367,6 +373,7 @@ ordered_json to_json(const Plan& plan) {
                           {"saved_gpu_s", candidate.saved_gpu_s},
                           {"spread", candidate.spread.json()},
                           {"overloaded", candidate.overloaded},
+                          {"notes", candidate.notes},
                           {"on_ttft_frontier", candidate.ttft_frontier},
                           {"on_saved_frontier", candidate.saved_frontier},
                           {"setting", std::move(setting)}});

@@ -154,8 +154,9 @@ void add_pool(Rows& rows, const Run& run) {
   }
   if (busiest) {
     add(rows, "busiest link",
-        fmt::format("{}: {} at its peak, {} of the time", run.topology.name(*busiest),
-                    as_percent(run.links.peak(*busiest)), as_percent(run.links.share(*busiest))));
+        fmt::format("{}: {} at its peak, {} of the time{}", run.topology.name(*busiest),
+                    as_percent(run.links.peak(*busiest)), as_percent(run.links.share(*busiest)),
+                    run.links.peak(*busiest) > 1 ? " (a transfer counts when it ends)" : ""));
   }
 }
 

@@ -267,13 +267,14 @@ function misses_over_time() {
 )js"
          R"js(
 // ---- the cluster -------------------------------------------------------------------------------------
-// What the hottest colour stands for: the largest share of all links.
+// What the highest column stands for: the largest share of all links.
 const hottest = Math.min(1, links.edges.reduce((most, edge) => Math.max(most, ...edge.shares), 0.01));
-// Colours of a share, for either background: from idle over busy to that.
+// Colours of a share, for either background, from idle to all that a link can carry. By its root, so that small
+// shares differ too.
 function heat(value) {
   if (!known(value) || value <= 0) return 'var(--idle)';
   const stops = [[0, [86, 140, 190]], [0.35, [72, 168, 120]], [0.6, [226, 178, 60]], [0.85, [222, 96, 40]], [1, [200, 30, 40]]];
-  const at = Math.min(value / hottest, 1);
+  const at = Math.sqrt(Math.min(value, 1));
   const i = Math.max(1, stops.findIndex(([stop]) => at <= stop));
   const [[low, from], [high, to]] = [stops[i - 1], stops[i]];
   const mix = from.map((part, n) => Math.round(part + (to[n] - part) * (at - low) / (high - low)));
@@ -429,10 +430,10 @@ function cluster() {
     }
   };
   slider.addEventListener('input', paint);
-  const scale = html('span', {class: 'scale'}, 'idle', ...[0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 1].map(value =>
-    html('i', {style: `background: ${heat(value * hottest)}`})), percent(hottest));
+  const scale = html('span', {class: 'scale'}, 'idle', ...[0.01, 0.05, 0.15, 0.3, 0.5, 0.75, 1].map(value =>
+    html('i', {style: `background: ${heat(value)}`, title: percent(value)})), '100 %');
   body.append(html('p', {class: 'lead'},
-    `Use of each link and direction, of what it can carry. N: a NIC, with its way to the leaf above it; G: a GPU; D: a disk. ` +
+    `Use of each link and direction, of what it can carry; a transfer counts when it ends, so that short intervals may have more than all. N: a NIC, with its way to the leaf above it; G: a GPU; D: a disk. ` +
     (shown.length < kinds.length ? `The ${shown.length} busiest of ${kinds.length} hosts. ` : '') + 'Choose a link to see it over time.'),
     html('div', {class: 'when'}, slider, when, scale), chosen_box,
     html('div', {class: 'plots hosts'}, ...shown.map(host => host_picture(host.kind, host.number)), network_picture()));

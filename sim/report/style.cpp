@@ -99,7 +99,7 @@ svg .part-name { font-size: 10px; pointer-events: none; }
   th, td { padding: .3rem .2rem; } figure { padding: .7rem .4rem .4rem; }
   svg, svg .tick { font-size: 14px; } td.digest { font-size: .9em; } }
 @media print { main { padding: 0; max-width: none; } body { font-size: 11pt; }
-  .plots { grid-template-columns: 1fr 1fr; } h2 { break-after: avoid; }
+  .plots { grid-template-columns: repeat(2, minmax(0, 1fr)); } h2 { break-after: avoid; }
   .when input { display: none; } .legend { min-height: 0; } .cards { grid-template-columns: repeat(3, 1fr); }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 )css";

@@ -3,7 +3,7 @@
 import pathlib
 import re
 
-ROOTS = ("core", "proto", "real", "sim", "workloads", "tests")
+ROOTS = ("core", "proto", "real", "sim", "terminal", "workloads", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -381,6 +381,26 @@ TEST(PlanCommand, FindsTheCheapestAndThePriceOfALostNode) {
   EXPECT_NE(none.out.find("None of them meets"), std::string::npos) << none.out;
 }
 
+TEST(PlanCommand, WhatIsKnownOfARunStandsWithItsSetting) {
+  const std::vector<std::string> words =
+      small("plan", {"--slo", "ttft_p90<10s", "--price", "8xh800-8x200=20", "--vary",
+                     "memory-per-node=1GiB,inf"});
+  const std::string note = "The pool is without limit";
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const json plan = json::parse(run(as_json).out);
+  const json& candidates = plan.at("candidates");
+  ASSERT_EQ(candidates.size(), 4u) << "two fleets with two sizes";
+  for (const json& candidate : candidates) {
+    const bool without_limit = candidate.at("varied") == "memory-per-node=inf";
+    EXPECT_EQ(candidate.at("notes").dump().find(note) != std::string::npos, without_limit);
+  }
+  const bool cheapest =
+      candidates[plan.at("cheapest").get<std::size_t>()].at("varied") == "memory-per-node=inf";
+  const std::string text = run(words).out;
+  EXPECT_EQ(text.find("! " + note) != std::string::npos, cheapest) << text;
+}
+
 TEST(PlanCommand, WantsPricesAndObjectives) {
   for (const auto& [flags, says] : std::vector<std::pair<std::vector<std::string>, const char*>>{
            {{"--slo", "ttft_p90<2s"}, "have no price"},
