@@ -75,6 +75,14 @@ class Recorded final : AnswerSink {
     call(writer, PutEnd{.items = {{.key = key, .put_id = *granted_, .sealed = 1, .checksum = 1}}});
     confirm();
   }
+  // Whatever the node was asked to retire.
+  void confirm() {
+    while (!asked_.empty()) {
+      call({}, ConfirmRetirement{.incarnation = incarnation,
+                                 .registration = 1,
+                                 .retired = std::exchange(asked_, {})});
+    }
+  }
   bool get(const std::string& key) {
     found_ = false;
     call(writer, GetReplicaList{.items = {{.key = key}}});
@@ -165,13 +173,6 @@ class Recorded final : AnswerSink {
       append({.kind = RecordKind::tick, .now = now}, {}, {});
       master_->tick(now, effects_);
       take();
-    }
-  }
-  void confirm() {
-    while (!asked_.empty()) {
-      call({}, ConfirmRetirement{.incarnation = incarnation,
-                                 .registration = 1,
-                                 .retired = std::exchange(asked_, {})});
     }
   }
 

@@ -260,21 +260,20 @@ TEST(Story, SaysWhyWhatAWriterLeftIsRetired) {
   }
 }
 
-// The grant that the put waited for is the answer to the get then.
+// What the removal waited for is the answer to the put then.
 TEST(Story, OfACallThatBearsTheNumberOfAnOpenOneOfAnotherKindIsNotTold) {
   Recorded recorded;
-  for (int i = 0; i < 20; ++i) {
-    recorded.put("key/" + std::to_string(i));
-    recorded.get("key/" + std::to_string(i));
-  }
-  recorded.call(writer, PutStart{.items = {{.key = "waits", .size = 4_KiB}}});
-  recorded.call_again(writer, GetReplicaList{.items = {{.key = "key/0"}}});
-  recorded.pass(1s);
-  KeyStory of_get({.key = "key/0"});
-  EXPECT_TRUE(recorded.replay(of_get).same());
-  EXPECT_NE(to_text(of_get.lines()).find("key/0 is evicted"), std::string::npos);
-  KeyStory of_put({.key = "waits"});
+  recorded.put("removed");
+  recorded.call(writer, Remove{.items = {{.key = "removed"}}, .force = true});
+  recorded.call_again(writer, PutStart{.items = {{.key = "again", .size = 4_KiB}}});
+  recorded.confirm();
+  KeyStory of_put({.key = "again"});
   EXPECT_TRUE(recorded.replay(of_put).same());
+  EXPECT_EQ(to_text(of_put.lines()).find("has room on"), std::string::npos);
+  KeyStory of_removal({.key = "removed"});
+  EXPECT_TRUE(recorded.replay(of_removal).same());
+  EXPECT_NE(to_text(of_removal.lines()).find("has retired put 9-1"), std::string::npos)
+      << to_text(of_removal.lines());
 }
 
 TEST(Story, KnowsNothingOfAKeyThatNobodyNamed) {
