@@ -49,7 +49,7 @@ beside() {
   mkdir -p build/parts
   (
     first=${#part_names[@]}
-    renice -n 10 -p "$BASHPID" >/dev/null
+    renice -n 15 -p "$BASHPID" >/dev/null
     "$1"
     part_names=("${part_names[@]:first}") part_results=("${part_results[@]:first}")
     part_seconds=("${part_seconds[@]:first}") part_cpu=("${part_cpu[@]:first}")
