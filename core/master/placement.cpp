@@ -28,6 +28,12 @@ bool Master::State::quarantine_full(const Segment& segment) const {
   return segment.space.quarantined() > std::max(Bytes{share}, config_.quarantine_bytes_min);
 }
 
+bool Master::State::has_room(const Put& put, SegmentIndex index) const {
+  const Segment& segment = *segments_[index];
+  const ExtentShape shape = extent_shape(put.object->size, segment.description.kind);
+  return segment.space.largest_free() >= shape.length;
+}
+
 // `strict`: also passes over what works but is slow to answer now.
 bool Master::State::eligible(Time now, const Put& put, SegmentIndex index, bool strict) const {
   const Segment& segment = *segments_[index];
@@ -59,15 +65,16 @@ bool Master::State::better(const Put& put, SegmentIndex a, SegmentIndex b) const
   return used_share(segments_[a]->space) < used_share(segments_[b]->space);
 }
 
-// Two candidates at random, the better one wins: the load evens out, and a new, empty node gets at
-// most twice its share of new puts (Mitzenmacher, "The Power of Two Choices", 2001). The first
-// replica goes to the writer's own host if that is not much fuller; a later one is drawn only on a
-// host of its own.
+// Two candidates at random, the better one that has room wins: the load evens out, and a new, empty
+// node gets at most twice its share of new puts (Mitzenmacher, "The Power of Two Choices", 2001).
+// The first replica goes to the writer's own host if that is not much fuller; a later one is drawn
+// only on a host of its own.
 std::optional<SegmentIndex> Master::State::choose(Time now, const Session& session, const Put& put,
                                                   bool strict) {
   const auto draw = [&]() -> std::optional<SegmentIndex> {
     const SegmentIndex index = shown_[random_.below(shown_.size())];
-    return eligible(now, put, index, strict) ? std::optional(index) : std::nullopt;
+    const bool good = has_room(put, index) && eligible(now, put, index, strict);
+    return good ? std::optional(index) : std::nullopt;
   };
   std::optional<SegmentIndex> best = draw();
   const std::optional<SegmentIndex> other = draw();
@@ -78,7 +85,7 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
   if (on_host == shown_on_host_.end()) return best;
   for (const SegmentIndex index : on_host->second) {
     const Segment& local = *segments_[index];
-    if (!eligible(now, put, index, strict)) continue;
+    if (!has_room(put, index) || !eligible(now, put, index, strict)) continue;
     if (best && segments_[*best]->description.host == session.host) continue;
     if (!best ||
         used_share(local.space) <= used_share(segments_[*best]->space) + local_imbalance_max) {
@@ -90,9 +97,9 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
 
 bool Master::State::place_on(Step&, Put& put, SegmentIndex index) {
   Segment& segment = *segments_[index];
+  // Nobody would read the error.
+  if (!has_room(put, index)) return false;
   const ExtentShape shape = extent_shape(put.object->size, segment.description.kind);
-  // In a full pool one of twelve finds no room, and nobody would read the error.
-  if (segment.space.largest_free() < shape.length) return false;
   const Result<ExtentId> extent = segment.space.allocate(shape.length, shape.alignment);
   if (!extent) return false;
   Replica replica{.segment = index,
@@ -105,12 +112,16 @@ bool Master::State::place_on(Step&, Put& put, SegmentIndex index) {
 }
 
 std::size_t Master::State::place(Step& step, const Session& session, Put& put) {
-  if (shown_.empty()) return 0;
+  // In a full pool most puts are tried in vain before something has left.
+  const auto room = [&](SegmentIndex index) { return has_room(put, index); };
+  if (std::ranges::none_of(shown_, room)) return 0;
   auto& replicas = put.object->replicas;
-  for (const SegmentId id : put.wishes ? put.wishes->preferred : std::vector<SegmentId>()) {
-    if (replicas.size() == put.replicas_wanted) break;
-    const std::optional<SegmentIndex> index = find_segment(id);
-    if (index && eligible(step.now, put, *index, true)) place_on(step, put, *index);
+  if (put.wishes) {
+    for (const SegmentId id : put.wishes->preferred) {
+      if (replicas.size() == put.replicas_wanted) break;
+      const std::optional<SegmentIndex> index = find_segment(id);
+      if (index && eligible(step.now, put, *index, true)) place_on(step, put, *index);
+    }
   }
   for (const bool strict : {true, false}) {
     while (replicas.size() < put.replicas_wanted) {
@@ -118,10 +129,8 @@ std::size_t Master::State::place(Step& step, const Session& session, Put& put) {
       if (index && place_on(step, put, *index)) continue;
       // The draw failed: the best of all that have room, in order.
       std::optional<SegmentIndex> best;
-      const ExtentShape shape = extent_shape(put.object->size);
       for (const SegmentIndex candidate : shown_) {
-        if (!eligible(step.now, put, candidate, strict)) continue;
-        if (segments_[candidate]->space.largest_free() < shape.length) continue;
+        if (!has_room(put, candidate) || !eligible(step.now, put, candidate, strict)) continue;
         if (!best || better(put, candidate, *best)) best = candidate;
       }
       if (!best || !place_on(step, put, *best)) break;

@@ -147,6 +147,7 @@ class Master::State final : Evictor {
   // Assigns space for up to the wanted number of replicas; how many it could.
   std::size_t place(Step&, const Session&, Put&);
   bool place_on(Step&, Put&, SegmentIndex index);
+  bool has_room(const Put&, SegmentIndex) const;
   bool eligible(Time now, const Put&, SegmentIndex, bool strict) const;
   std::optional<SegmentIndex> choose(Time now, const Session&, const Put&, bool strict);
   bool quarantine_full(const Segment& segment) const;

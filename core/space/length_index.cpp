@@ -1,5 +1,6 @@
 #include "core/space/length_index.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/base/assert.h"
@@ -27,6 +28,7 @@ std::uint32_t LengthIndex::new_node() {
 }
 
 std::uint32_t LengthIndex::exchange(std::uint64_t key, std::uint32_t value) {
+  largest_ = std::max(largest_, key);
   int level = digit_count(key) - 1;
   auto node = static_cast<std::uint32_t>(level);
   roots_present_ |= 1u << level;
@@ -49,6 +51,11 @@ std::uint32_t LengthIndex::exchange(std::uint64_t key, std::uint32_t value) {
 }
 
 void LengthIndex::erase(std::uint64_t key) {
+  take_out(key);
+  if (key == largest_) largest_ = find_largest();
+}
+
+void LengthIndex::take_out(std::uint64_t key) {
   const int top = digit_count(key) - 1;
   Path path;
   path[static_cast<std::size_t>(top)] = static_cast<std::uint32_t>(top);
@@ -114,7 +121,7 @@ std::optional<LengthIndex::Entry> LengthIndex::at_least(std::uint64_t key) const
   return first_below(static_cast<std::uint32_t>(root), root, 0);
 }
 
-std::uint64_t LengthIndex::largest() const {
+std::uint64_t LengthIndex::find_largest() const {
   if (roots_present_ == 0) return 0;
   const int root = static_cast<int>(std::bit_width(roots_present_)) - 1;
   auto node = static_cast<std::uint32_t>(root);

@@ -38,8 +38,8 @@ class LengthIndex {
 
   // The entry with the smallest key that is not below `key`.
   std::optional<Entry> at_least(std::uint64_t key) const;
-  // The largest key, 0 if there is none.
-  std::uint64_t largest() const;
+  // The largest key, 0 if there is none. Kept, since placement asks each segment for it.
+  std::uint64_t largest() const { return largest_; }
 
   std::size_t memory() const { return nodes_.size() * sizeof(Node); }
 
@@ -58,10 +58,13 @@ class LengthIndex {
   static unsigned digit(std::uint64_t key, int level);
   std::uint32_t new_node();
   Entry first_below(std::uint32_t node, int level, std::uint64_t prefix) const;
+  void take_out(std::uint64_t key);
+  std::uint64_t find_largest() const;
 
   std::vector<Node> nodes_;           // the first `digits_max` are the roots
   std::uint32_t vacant_node_ = none;  // a list through child[0]
   std::uint32_t roots_present_ = 0;   // bit d - 1: there are keys of d digits
+  std::uint64_t largest_ = 0;
 };
 
 }  // namespace larder

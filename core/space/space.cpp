@@ -11,8 +11,6 @@
 namespace larder {
 namespace {
 
-constexpr std::uint64_t granule = 64;
-
 std::string text(Range range) {
   return "[" + std::to_string(range.offset.value) + ", +" + std::to_string(range.length.value) +
          ")";
@@ -160,8 +158,6 @@ ExtentState Space::state(ExtentId id) const {
   LARDER_ASSERT(valid(id));
   return slots_[id.slot].state() == SlotState::used ? ExtentState::used : ExtentState::quarantined;
 }
-
-Bytes Space::largest_free() const { return Bytes{granule} * by_length_.largest(); }
 
 Bytes Space::metadata() const {
   return {slots_.size() * sizeof(Slot) + by_length_.memory() +

@@ -89,7 +89,7 @@ class Space {
   Bytes quarantined() const { return quarantined_; }
   Bytes free_bytes() const { return capacity_ - used_ - quarantined_; }
   // Exact.
-  Bytes largest_free() const;
+  Bytes largest_free() const { return Bytes{granule} * by_length_.largest(); }
   // Used and quarantined ones.
   std::size_t extents() const { return extents_; }
   // What this object needs beyond itself.
@@ -131,12 +131,13 @@ class Space {
     std::uint32_t list_after = 0;  // of a free range; of a vacant slot
   };
   static_assert(sizeof(Slot) == 24);
+  static constexpr std::uint64_t granule = 64;  // bytes
   static constexpr std::uint32_t none = LengthIndex::none;
   static constexpr std::uint32_t edge = 0;
 
   std::uint64_t end_of(std::uint32_t slot) const { return slots_[slots_[slot].after].offset(); }
   Bytes length_of(std::uint32_t slot) const { return {end_of(slot) - slots_[slot].offset()}; }
-  std::uint64_t granules_of(std::uint32_t slot) const { return length_of(slot) / Bytes{64}; }
+  std::uint64_t granules_of(std::uint32_t slot) const { return length_of(slot) / Bytes{granule}; }
   bool is_free(std::uint32_t slot) const { return slots_[slot].state() == SlotState::free; }
   bool fits(std::uint32_t slot, Bytes length, std::uint64_t alignment) const;
   std::uint32_t find_fit(Bytes length, std::uint64_t alignment) const;
