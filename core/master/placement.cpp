@@ -34,8 +34,10 @@ bool Master::State::has_room(const Put& put, SegmentIndex index) const {
   return segment.space.largest_free() >= shape.length;
 }
 
-// `strict`: also passes over what works but is slow to answer now.
+// `strict`: also passes over what works but is slow to answer now. In a full pool hardly any has
+// room, so that is asked first.
 bool Master::State::eligible(Time now, const Put& put, SegmentIndex index, bool strict) const {
+  if (!has_room(put, index)) return false;
   const Segment& segment = *segments_[index];
   if (!segment.shown || (put.wishes && contains(put.wishes->avoid, segment.description.id)))
     return false;
@@ -73,8 +75,7 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
                                                   bool strict) {
   const auto draw = [&]() -> std::optional<SegmentIndex> {
     const SegmentIndex index = shown_[random_.below(shown_.size())];
-    const bool good = has_room(put, index) && eligible(now, put, index, strict);
-    return good ? std::optional(index) : std::nullopt;
+    return eligible(now, put, index, strict) ? std::optional(index) : std::nullopt;
   };
   std::optional<SegmentIndex> best = draw();
   const std::optional<SegmentIndex> other = draw();
@@ -85,7 +86,7 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
   if (on_host == shown_on_host_.end()) return best;
   for (const SegmentIndex index : on_host->second) {
     const Segment& local = *segments_[index];
-    if (!has_room(put, index) || !eligible(now, put, index, strict)) continue;
+    if (!eligible(now, put, index, strict)) continue;
     if (best && segments_[*best]->description.host == session.host) continue;
     if (!best ||
         used_share(local.space) <= used_share(segments_[*best]->space) + local_imbalance_max) {
@@ -97,8 +98,6 @@ std::optional<SegmentIndex> Master::State::choose(Time now, const Session& sessi
 
 bool Master::State::place_on(Step&, Put& put, SegmentIndex index) {
   Segment& segment = *segments_[index];
-  // Nobody would read the error.
-  if (!has_room(put, index)) return false;
   const ExtentShape shape = extent_shape(put.object->size, segment.description.kind);
   const Result<ExtentId> extent = segment.space.allocate(shape.length, shape.alignment);
   if (!extent) return false;
@@ -130,7 +129,7 @@ std::size_t Master::State::place(Step& step, const Session& session, Put& put) {
       // The draw failed: the best of all that have room, in order.
       std::optional<SegmentIndex> best;
       for (const SegmentIndex candidate : shown_) {
-        if (!has_room(put, candidate) || !eligible(step.now, put, candidate, strict)) continue;
+        if (!eligible(step.now, put, candidate, strict)) continue;
         if (!best || better(put, candidate, *best)) best = candidate;
       }
       if (!best || !place_on(step, put, *best)) break;

@@ -78,13 +78,11 @@ class Transport {
   // Every second one of an operation is fitted on; where that begins with the first one, the next
   // operation begins with the second. So what is judged has been fitted on with other operations.
   void add(const MeasuredWorkload& workload) {
-    const auto operation = static_cast<std::size_t>(workload.workload.operation);
-    const bool first =
-        std::ranges::count(workloads_, workload.workload.operation,
-                           [](const MeasuredWorkload* each) { return each->workload.operation; }) %
-            2 ==
-        0;
-    is_fitted_.push_back(first == (operation % 2 == 0));
+    const Workload::Operation operation = workload.workload.operation;
+    const auto before = std::ranges::count_if(workloads_, [&](const MeasuredWorkload* each) {
+      return each->workload.operation == operation;
+    });
+    is_fitted_.push_back((before + static_cast<int>(operation)) % 2 == 0);
     workloads_.push_back(&workload);
   }
   std::size_t runs() const { return workloads_.front()->runs.size(); }

@@ -15,13 +15,16 @@ Transfer::Transfer(Kernel& kernel, Fabric& fabric, const PoolConfig& config)
 void Transfer::start() {
   LARDER_ASSERT(stage_ == Stage::idle && bytes > Bytes{});
   engine->bytes_under_way += bytes;
-  // A one-sided reader asks nobody.
-  const bool asks = kind == Kind::fill || config_.transport == Move::Transport::tcp;
-  if (!asks) return move();
+  if (!asks_node()) return move();
   stage_ = Stage::asking;
   const bool served = node->reachable() && !node->threads();
   kernel_.arm_in(*this, config_.costs.message +
                             (served ? node->serve(objects.size(), served_as()) : Duration(0)));
+}
+
+// A one-sided reader asks nobody.
+bool Transfer::asks_node() const {
+  return kind == Kind::fill || config_.transport == Move::Transport::tcp;
 }
 
 // The request is there. Where the node's host has cores to share, it is served from now on.
@@ -76,10 +79,8 @@ void Transfer::worked() {
 void Transfer::move() {
   const bool connected = fabric_.connected(engine_memory) && node->reachable();
   if (!connected) return break_off(config_.master.timing.fill_stalled);
-  const bool asked = stage_ == Stage::asking;
   stage_ = Stage::moving;
-  bytes_there_ = false;
-  if (asked && node->threads()) work(node_work_, *node->threads(), other_node_work());
+  if (asks_node() && node->threads()) work(node_work_, *node->threads(), other_node_work());
   const std::optional<ThreadsId> engine_threads = engine->threads();
   if (engine_threads) work(engine_work_, *engine_threads, other_engine_work());
   const PartId memory = node->place().shape.memory;
@@ -96,7 +97,7 @@ void Transfer::move() {
 }
 
 void Transfer::bytes_arrived() {
-  bytes_there_ = true;
+  bytewise_.reset();
   moved();
 }
 
@@ -104,7 +105,7 @@ void Transfer::moved() {
   const auto under_way = [](const std::optional<Service>& service) {
     return service && service->under_way();
   };
-  if (!bytes_there_ || under_way(node_work_) || under_way(engine_work_)) return;
+  if (bytewise_ || under_way(node_work_) || under_way(engine_work_)) return;
   stage_ = Stage::answering;
   if (!engine->threads()) return taken();
   work(engine_work_, *engine->threads(), engine_work_each());
@@ -142,7 +143,6 @@ void Transfer::end_parts() {
 void Transfer::fire() {
   const Stage stage = stage_;
   if (stage == Stage::asking) return asked();
-  bytewise_.reset();
   become_idle();
   owner->transferred(*this, stage == Stage::answering);
 }

@@ -72,6 +72,7 @@ class Transfer final : public Event {
     Transfer& transfer_;
   };
   void fire() override;
+  bool asks_node() const;
   void asked();
   PoolNode::Kind served_as() const;
   Duration for_bytes(Duration each_mib) const;
@@ -92,8 +93,7 @@ class Transfer final : public Event {
   Fabric& fabric_;
   const PoolConfig& config_;
   Stage stage_ = Stage::idle;
-  std::optional<Bytewise> bytewise_;
-  bool bytes_there_ = false;
+  std::optional<Bytewise> bytewise_;  // until they are there
   std::optional<Service> node_work_;
   std::optional<Service> engine_work_;
 };

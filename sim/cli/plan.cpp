@@ -23,6 +23,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/jobs.h"
 #include "sim/cli/run_progress.h"
+#include "sim/cli/run_text.h"
 #include "sim/cli/setting_arguments.h"
 #include "sim/cli/split.h"
 #include "sim/cli/trace_arguments.h"
@@ -331,7 +332,7 @@ std::string plan_text(const Plan& plan) {
   if (plan.cheapest == nullptr) return text + "\nNone of them meets the objectives.\n";
   text += fmt::format("\nThe cheapest that meets the objectives: {:.2f} an hour, {}.\n",
                       plan.cheapest->cost.per_hour, name_of(*plan.cheapest));
-  for (const std::string& note : plan.cheapest->notes) text += "! " + note + "\n";
+  text += notes_text(plan.cheapest->notes);
   if (plan.surviving == nullptr) {
     return text + "None of them still meets the objectives when a node is lost halfway.\n";
   }
@@ -340,9 +341,7 @@ std::string plan_text(const Plan& plan) {
       "surviving it costs {:.2f} an hour.\n",
       plan.surviving->cost.per_hour, name_of(*plan.surviving),
       plan.surviving->cost.per_hour - plan.cheapest->cost.per_hour);
-  if (plan.surviving == plan.cheapest) return text;
-  for (const std::string& note : plan.surviving->notes) text += "! " + note + "\n";
-  return text;
+  return plan.surviving == plan.cheapest ? text : text + notes_text(plan.surviving->notes);
 }
 
 ordered_json to_json(const Plan& plan) {

@@ -183,8 +183,13 @@ std::string run_text(const Run& run, const std::string& trace, const Spread& spr
       fmt::format("{}, {} of virtual time\n{}\n{}", trace, as_time(seconds_of(run.time)),
                   to_text(deployment(run)), to_text(result));
   if (spread.runs() > 1) text += spread_text(spread);
-  for (const std::string& note : run.notes) text += "\n! " + note;
-  return text + (run.notes.empty() ? "" : "\n");
+  return text + (run.notes.empty() ? "" : "\n") + notes_text(run.notes);
+}
+
+std::string notes_text(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += "! " + note + "\n";
+  return text;
 }
 
 }  // namespace larder::sim
